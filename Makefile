@@ -1,0 +1,38 @@
+# Shortcuts. Each one sets the machine up first (scripts/setup.sh; a moment when done).
+SHELL := /bin/bash
+export PATH := $(HOME)/.cargo/bin:$(PATH)
+PYTHON := .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test interop bench format lint clean
+
+help: ## list these targets
+	@echo 'quasi: QUIC for WebAssembly and native programs'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | column -t -s '|'
+
+setup: ## install what is missing: packages, wheels, Rust target, crates
+	@scripts/setup.sh
+
+build: setup ## build the native program and the Wasm component
+	@scripts/build.sh native wasm-relaxed
+
+demo: build ## download 256 MiB over QUIC with the component, and check it
+	@scripts/demo.sh
+
+test: setup ## all tests: native, in Wasmtime, under sanitizers, and quick interop
+	@$(PYTHON) scripts/test.py
+
+interop: build ## downloads in both directions with independent QUIC stacks
+	@$(PYTHON) test/interop/run.py
+
+bench: build ## goodput and CPU per GiB, natively and in Wasm
+	@$(PYTHON) bench/run.py
+
+format: setup ## format the sources
+	@$(PYTHON) scripts/check_sources.py --format
+
+lint: setup ## formatting, house rules, RFC citations and clang-tidy
+	@$(PYTHON) scripts/lint.py
+
+clean: ## remove everything that was built
+	rm -rf build
