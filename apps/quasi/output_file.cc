@@ -1,13 +1,18 @@
 // Files that appear whole or not at all (see output_file.h).
 #include "output_file.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <utility>
+
+#include "tls/crypto.h"
 
 namespace quasi::app {
 namespace {
@@ -17,17 +22,21 @@ std::string sentence(const std::string& path, const char* what, int error) {
          ". Choose another place with -o, or make room there.";
 }
 
-// Several tries because an earlier run's leftovers may hold a name; exclusive, so
-// that two downloads to one name never write into the same file.
-constexpr int kTries = 100;
+// Enough bytes that a write costs little beside the copy, and little memory.
+constexpr std::size_t kBufferSize = std::size_t{256} * 1024;
 
 }  // namespace
 
 std::expected<OutputFile, std::string> OutputFile::create(const std::string& path) {
   OutputFile file;
   file.path_ = path;
+  if (path == "/dev/null") {
+    file.discards_ = true;  // also where a sandbox has no such device
+    return file;
+  }
   if (path == "-") {
     file.fd_ = STDOUT_FILENO;
+    file.buffer_.reserve(kBufferSize);
     return file;
   }
   struct stat status{};
@@ -35,12 +44,13 @@ std::expected<OutputFile, std::string> OutputFile::create(const std::string& pat
     return std::unexpected("Cannot write " + path +
                            ": it is a directory. Give the name of a file with -o.");
   }
-  for (int i = 0; i < kTries; ++i) {
-    file.temporary_ = path + ".part" + (i == 0 ? "" : std::to_string(i));
-    file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
-    if (file.fd_ >= 0) return file;
-    if (errno != EEXIST) break;
-  }
+  file.buffer_.reserve(kBufferSize);
+  // Drawn, not counted: leftovers of interrupted runs never stand in the way.
+  std::array<std::uint8_t, 4> random{};
+  tls::os_entropy(random);
+  file.temporary_ = path + "." + tls::hex(random) + ".part";
+  file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
+  if (file.fd_ >= 0) return file;
   const int error = errno;
   file.temporary_.clear();
   return std::unexpected(sentence(path, "write", error));
@@ -49,14 +59,18 @@ std::expected<OutputFile, std::string> OutputFile::create(const std::string& pat
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
-      fd_(std::exchange(other.fd_, -1)) {}
+      buffer_(std::exchange(other.buffer_, {})),
+      fd_(std::exchange(other.fd_, -1)),
+      discards_(other.discards_) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   if (this != &other) {
     abandon();
     path_ = std::move(other.path_);
     temporary_ = std::exchange(other.temporary_, {});
+    buffer_ = std::exchange(other.buffer_, {});
     fd_ = std::exchange(other.fd_, -1);
+    discards_ = other.discards_;
   }
   return *this;
 }
@@ -71,18 +85,37 @@ void OutputFile::abandon() {
 }
 
 std::string OutputFile::write(Bytes data) {
+  if (discards_) return {};
   while (!data.empty()) {
-    const ssize_t n = ::write(fd_, data.data(), data.size());
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      return sentence(path_ == "-" ? "standard output" : path_, "write", errno);
-    }
-    data = data.subspan(static_cast<std::size_t>(n));
+    const std::size_t n = std::min(data.size(), kBufferSize - buffer_.size());
+    buffer_.insert(buffer_.end(), data.begin(), data.begin() + static_cast<std::ptrdiff_t>(n));
+    data = data.subspan(n);
+    if (buffer_.size() < kBufferSize) break;
+    if (std::string error = flush(); !error.empty()) return error;
   }
   return {};
 }
 
+std::string OutputFile::flush() {
+  Bytes rest = buffer_;
+  while (!rest.empty()) {
+    const ssize_t n = ::write(fd_, rest.data(), rest.size());
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return sentence(path_ == "-" ? "standard output" : path_, "write", errno);
+    }
+    rest = rest.subspan(static_cast<std::size_t>(n));
+  }
+  buffer_.clear();
+  return {};
+}
+
 std::string OutputFile::commit() {
+  if (discards_) return {};
+  if (std::string error = flush(); !error.empty()) {
+    abandon();
+    return error;
+  }
   if (path_ == "-") return {};
   // Errors of delayed writes (a full disk, say) are told by close at the latest.
   if (::close(std::exchange(fd_, -1)) != 0) {

@@ -5,6 +5,7 @@
 
 #include <expected>
 #include <string>
+#include <vector>
 
 #include "quasi/bytes.h"
 
@@ -12,7 +13,8 @@ namespace quasi::app {
 
 class OutputFile {
  public:
-  /// `path` "-" is standard output, which has no temporary name.
+  /// `path` "-" is standard output, which has no temporary name; "/dev/null"
+  /// discards everything.
   [[nodiscard]] static std::expected<OutputFile, std::string> create(const std::string& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&& other) noexcept;
@@ -30,10 +32,13 @@ class OutputFile {
  private:
   OutputFile() = default;
   void abandon();
+  [[nodiscard]] std::string flush();
 
   std::string path_;
   std::string temporary_;
+  std::vector<std::uint8_t> buffer_;
   int fd_ = -1;
+  bool discards_ = false;
 };
 
 }  // namespace quasi::app
