@@ -53,6 +53,9 @@ function(quasi_source_flags)
   endforeach()
 endfunction()
 
+# Builds every test program made by quasi_test.
+add_custom_target(unit_tests)
+
 # quasi_test(NAME SOURCES ... DEPS ... [DATA folder] [TIMEOUT seconds] [LABELS ...]):
 # a GoogleTest program and its ctest, run in Wasmtime when the build is for Wasm.
 function(quasi_test name)
@@ -72,5 +75,6 @@ function(quasi_test name)
     QUASI_TEST_TEMP_DIR="${CMAKE_BINARY_DIR}/tmp")
   file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/tmp")
   add_test(NAME ${name} COMMAND ${name})
+  add_dependencies(unit_tests ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "unit;${arg_LABELS}")
 endfunction()

@@ -9,6 +9,7 @@ file, the comment that opens it, include guards.
 import concurrent.futures
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -66,10 +67,9 @@ def main():
         print(errors, end="")
         return 1 if errors else 0
     problems = [problem for path in files for problem in check(path)]
-    for line in clang_format(sources, ["--dry-run", "-Werror"]).splitlines():
-        if "error:" in line:
-            problems.append(line.replace("code should be clang-formatted",
-                                         "is not formatted; 'make format' cures it"))
+    untidy = clang_format(sources, ["--dry-run", "-Werror"])
+    for name in sorted(set(re.findall(r"^(\S+?):\d+:\d+: error:", untidy, re.MULTILINE))):
+        problems.append(f"{name}: is not formatted; 'make format' cures it")
     for problem in problems:
         print(problem)
     if not problems:
