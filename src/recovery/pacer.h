@@ -1,0 +1,37 @@
+// A token bucket that spreads packets over the round trip (RFC 9002 §7.7), in
+// bursts that are long enough for few wakeups: it asks to be woken no more often
+// than about once a millisecond.
+#pragma once
+
+#include <cstdint>
+
+#include "quasi/time.h"
+
+namespace quasi::recovery {
+
+class Pacer {
+ public:
+  explicit Pacer(std::uint64_t max_datagram_size);
+
+  /// `bytes_per_second` 0: no limit.
+  void set_rate(std::uint64_t bytes_per_second, std::uint64_t max_datagram_size);
+  /// Bytes that may be sent at `now`; 0 while a burst is still being saved up.
+  [[nodiscard]] std::uint64_t budget(Instant now) const;
+  /// When budget() becomes positive: `now` if it is, never before.
+  [[nodiscard]] Instant next_send_time(Instant now) const;
+  void on_sent(std::uint64_t bytes, Instant now);
+  /// The largest burst, in bytes.
+  [[nodiscard]] std::uint64_t burst() const { return burst_; }
+
+ private:
+  [[nodiscard]] std::int64_t tokens_at(Instant now) const;
+
+  std::uint64_t rate_ = 0;
+  std::uint64_t burst_;
+  std::uint64_t quantum_;  // after running dry, wait until so much has gathered
+  std::int64_t tokens_;    // below 0: debt
+  Instant last_;
+  bool started_ = false;
+};
+
+}  // namespace quasi::recovery
