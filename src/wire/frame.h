@@ -8,8 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <memory>
-#include <optional>
 
 #include "quasi/bytes.h"
 #include "wire/connection_id.h"
@@ -75,6 +73,7 @@ struct EcnCounts {
   std::uint64_t ect0 = 0;
   std::uint64_t ect1 = 0;
   std::uint64_t ce = 0;
+  [[nodiscard]] bool any() const { return (ect0 | ect1 | ce) != 0; }
   friend bool operator==(const EcnCounts&, const EcnCounts&) = default;
 };
 
@@ -262,7 +261,7 @@ struct Frame {
   /// The type on the wire, for CONNECTION_CLOSE.
   std::uint64_t type = frame_type::kPadding;
   union {
-    PaddingFrame padding{};
+    PaddingFrame padding;
     PingFrame ping;
     AckFrame ack;
     ResetStreamFrame reset_stream;
@@ -284,6 +283,8 @@ struct Frame {
     HandshakeDoneFrame handshake_done;
     DatagramFrame datagram;
   };
+
+  Frame() : padding() {}
 };
 
 /// RFC 9000 §13.2: everything but ACK, PADDING and CONNECTION_CLOSE.
@@ -298,8 +299,12 @@ struct Frame {
          kind == FrameKind::new_connection_id || kind == FrameKind::padding;
 }
 
-/// RFC 9000 §12.4, table 3, and §12.5: may a frame of this wire type be in a
-/// packet of this type? False for unknown frame types.
-[[nodiscard]] bool is_permitted(std::uint64_t type, PacketType packet);
+/// RFC 9000 §12.4, table 3, and §12.5: in which packet types a frame of this wire
+/// type may be, as bits 1 << PacketType; 0 for unknown frame types.
+[[nodiscard]] std::uint8_t permitted_packets(std::uint64_t type);
+
+[[nodiscard]] inline bool is_permitted(std::uint64_t type, PacketType packet) {
+  return (permitted_packets(type) >> static_cast<unsigned>(packet) & 1U) != 0;
+}
 
 }  // namespace quasi::wire
