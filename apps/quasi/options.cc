@@ -33,6 +33,11 @@ std::optional<std::string> ParsedOptions::get(std::string_view name) const {
   return it->second.back();
 }
 
+std::vector<std::string> ParsedOptions::all(std::string_view name) const {
+  const auto it = values_.find(name);
+  return it == values_.end() ? std::vector<std::string>() : it->second;
+}
+
 std::expected<std::uint64_t, std::string> ParsedOptions::number(std::string_view name,
                                                                 std::uint64_t low,
                                                                 std::uint64_t high,

@@ -33,6 +33,8 @@ class ParsedOptions {
   [[nodiscard]] bool has(std::string_view name) const { return values_.contains(name); }
   /// The last value given.
   [[nodiscard]] std::optional<std::string> get(std::string_view name) const;
+  /// All values given, in order.
+  [[nodiscard]] std::vector<std::string> all(std::string_view name) const;
   [[nodiscard]] const std::vector<std::string>& positional() const { return positional_; }
   /// The value as a number within [low, high]; `fallback` when absent; a sentence otherwise.
   [[nodiscard]] std::expected<std::uint64_t, std::string> number(std::string_view name,
