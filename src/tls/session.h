@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quasi/aead.h"
 #include "quasi/bytes.h"
 #include "quasi/connection.h"
 #include "quasi/result.h"
@@ -36,6 +37,19 @@ enum class Level : std::uint8_t { initial, early_data, handshake, one_rtt };
 
 /// QUIC versions whose key schedules differ (RFC 9001, RFC 9369).
 enum class Version : std::uint32_t { v1 = 0x00000001, v2 = 0x6b3343cf };
+
+/// The AEAD that a suite protects packets with (RFC 9001 §5.3).
+[[nodiscard]] constexpr aead::Algorithm aead_algorithm(Suite suite) {
+  switch (suite) {
+    case Suite::aes_256_gcm_sha384:
+      return aead::Algorithm::aes_256_gcm;
+    case Suite::chacha20_poly1305_sha256:
+      return aead::Algorithm::chacha20_poly1305;
+    case Suite::aes_128_gcm_sha256:
+      break;
+  }
+  return aead::Algorithm::aes_128_gcm;
+}
 
 /// Keys of one direction and level; wiped when destroyed.
 struct TrafficKeys {
