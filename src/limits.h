@@ -46,4 +46,37 @@ inline constexpr std::uint32_t kMaxPtoExponent = 10;
 /// reordering may teach more patience, but not without end.
 inline constexpr std::uint64_t kMaxPacketThreshold = 128;
 
+/// RFC 9000 §7.5 asks for 4,096 bytes of CRYPTO data out of order at least; flights
+/// with certificate chains are longer, and more than this serves nobody.
+inline constexpr std::size_t kCryptoBuffer = std::size_t{64} << 10;
+
+/// Pieces of stream data smaller than this are copied out of their packet buffer,
+/// which has ten times their size or more.
+inline constexpr std::size_t kMinStreamView = 128;
+
+/// Tiny pieces that one stream may nevertheless leave where they are, in order: a
+/// short request or response is then read without a copy.
+inline constexpr std::size_t kMaxTinyViews = 16;
+
+/// Views out of order that one stream keeps; more are copied out. A full window of
+/// 8 MiB in packets of 1,200 bytes has 7,000, and sorting one more in stays cheap.
+inline constexpr std::size_t kMaxReorderedViews = 8192;
+
+/// Bytes of packet buffers that the streams of a connection may keep from reuse:
+/// this much, and twice the data they hold. What exceeds it is copied out.
+inline constexpr std::size_t kPinnedFloor = std::size_t{1} << 20;
+inline constexpr std::size_t kPinnedRatio = 2;
+
+/// Block size of the pool for stream data: what applications write, and what is
+/// copied out on the way in. 4 KiB of data and a bit for each of its bytes.
+inline constexpr std::size_t kStreamPage = 4096;
+inline constexpr std::size_t kStreamBlockSize = kStreamPage + kStreamPage / 8;
+
+/// RFC 9000 §4.6: stream counts above 2^60 make IDs that are no varints.
+inline constexpr std::uint64_t kMaxStreamCount = std::uint64_t{1} << 60;
+
+/// Streams of a connection whose reset is remembered after they are gone, so that
+/// nobody takes a truncated stream for a finished one.
+inline constexpr std::size_t kRememberedResets = 64;
+
 }  // namespace quasi::limits
