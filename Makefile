@@ -28,8 +28,9 @@ interop: build ## downloads in both directions with independent QUIC stacks
 bench: build ## goodput and CPU per GiB, natively and in Wasm
 	@$(PYTHON) bench/run.py
 
-format: setup ## format the sources
+format: setup ## format the sources, and write docs/rfc-coverage.md anew
 	@$(PYTHON) scripts/check_sources.py --format
+	@$(PYTHON) scripts/rfc_coverage.py
 
 lint: setup ## formatting, house rules, RFC citations and clang-tidy
 	@$(PYTHON) scripts/lint.py
