@@ -86,7 +86,7 @@ struct HeaderKernel;
 /// Const calls may run at the same time on several threads.
 class AeadKey {
  public:
-  AeadKey() = default;
+  AeadKey() {}  // NOLINT(modernize-use-equals-default): `AeadKey{}` need not zero the state
   AeadKey(AeadKey&& other) noexcept { take(other); }
   AeadKey& operator=(AeadKey&& other) noexcept;
   AeadKey(const AeadKey&) = delete;
@@ -129,7 +129,7 @@ class AeadKey {
 /// AES-128-GCM, AES-256 masks for AES-256-GCM, ChaCha20 masks for ChaCha20-Poly1305.
 class HeaderKey {
  public:
-  HeaderKey() = default;
+  HeaderKey() {}  // NOLINT(modernize-use-equals-default): as above
   HeaderKey(HeaderKey&& other) noexcept { take(other); }
   HeaderKey& operator=(HeaderKey&& other) noexcept;
   HeaderKey(const HeaderKey&) = delete;
