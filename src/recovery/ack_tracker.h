@@ -79,6 +79,7 @@ class AckTracker {
   std::uint64_t floor_ = 0;                      // everything below counts as received
   std::uint64_t next_expected_ = 0;
   std::uint64_t next_expected_eliciting_ = 0;
+  std::uint64_t lowest_unreported_ = UINT64_MAX;  // received since the last ACK
   Instant largest_time_;
   Instant first_unacked_time_;
   Instant deadline_ = Instant::never();

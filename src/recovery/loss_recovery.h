@@ -124,7 +124,7 @@ class LossRecovery {
   // --- Timers ---------------------------------------------------------------
   /// When on_timeout() has to be called; never() if no timer runs. Pacing and ACK
   /// delays are separate (pacing_deadline, AckTracker::next_deadline).
-  [[nodiscard]] Instant next_timeout(Instant now) const;
+  [[nodiscard]] Instant next_timeout() const;
   struct TimeoutResult {
     std::uint64_t lost = 0;  // packets declared lost now
     /// Send so many ack-eliciting packets in `probe_space` although the window may
@@ -204,6 +204,8 @@ class LossRecovery {
   struct LossSum {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;
+    std::uint64_t new_episode = 0;  // packets whose loss begins a new episode
+    std::uint64_t old_episode = 0;  // packets of the episode under way
     Instant largest_time_sent;
     bool congestion = false;
     bool persistent = false;
@@ -234,7 +236,7 @@ class LossRecovery {
     Instant time = Instant::never();
     PacketSpace space = PacketSpace::initial;
   };
-  [[nodiscard]] PtoTimer pto_timer(Instant now) const;
+  [[nodiscard]] PtoTimer pto_timer() const;
   [[nodiscard]] std::optional<PacketSpace> earliest_loss_space() const;
   [[nodiscard]] bool peer_completed_address_validation() const {
     return side_ == Side::server || peer_validated_address_ || handshake_confirmed_;
@@ -261,7 +263,6 @@ class LossRecovery {
   // Losses of the current congestion episode, and how many of them were none.
   std::uint64_t episode_lost_ = 0;
   std::uint64_t episode_spurious_ = 0;
-  Instant episode_start_;
   // Delivery rate sampling.
   std::uint64_t delivered_ = 0;
   Instant delivered_time_;
@@ -271,7 +272,13 @@ class LossRecovery {
   std::uint64_t packet_threshold_;
   std::uint32_t time_threshold_eighths_ = 9;
   std::uint32_t pto_count_ = 0;
+  // Window-limited sending is remembered for a round, because ACKs that come in
+  // bursts find the window half empty although it was full (RFC 9002 §7.8).
+  std::uint64_t rounds_ = 1;
+  std::uint64_t window_limited_round_ = 0;
   std::uint8_t path_epoch_ = 0;
+  std::uint8_t episode_ = 0;
+  bool episode_undoable_ = false;
   bool has_handshake_keys_ = false;
   bool handshake_confirmed_ = false;
   bool peer_validated_address_ = false;
@@ -331,7 +338,7 @@ LossRecovery::TimeoutResult LossRecovery::on_timeout(Instant now, Sink& sink) {
     result.lost = losses.packets;
     return result;
   }
-  const PtoTimer timer = pto_timer(now);
+  const PtoTimer timer = pto_timer();
   if (timer.time > now) return result;
   // RFC 9002 §6.2.4: two probes when something is in flight, so that the loss of
   // one does not cost another timeout; one for the anti-deadlock probe of a client.
@@ -365,6 +372,7 @@ void LossRecovery::requeue_all(PacketSpace space, Sink& sink) {
     if (packet.state != SentPacket::State::outstanding) continue;
     remove_from_flight(packet);
     s.sent.mark_lost(packet);
+    packet.requeued = true;
     s.sent.for_each_record(packet, [&](const SentRecord& record) { sink.on_lost(space, record); });
   }
   s.loss_time = Instant::never();

@@ -39,13 +39,15 @@ struct SentPacket {
   bool mtu_probe : 1 = false;
   bool app_limited : 1 = false;
   bool had_rtt_sample : 1 = false;
+  bool requeued : 1 = false;  // "lost" only because it was to be sent again
   std::uint8_t path_epoch = 0;
+  std::uint8_t episode = 0;  // of congestion, in which it was declared lost
 };
+static_assert(sizeof(SentPacket) == 48);
 
 class SentPackets {
  public:
-  /// The number of the next packet. Skips a number first when that is due: calling
-  /// it twice without a commit() gives the same number.
+  /// The number that the next commit() gets.
   [[nodiscard]] std::uint64_t next() const { return next_; }
   /// Leaves out one number: a peer that acknowledges it has not seen what it
   /// acknowledges.
@@ -75,7 +77,6 @@ class SentPackets {
   /// The first packet number >= `from` that can still be acknowledged (outstanding
   /// or lost); next() if there is none.
   [[nodiscard]] std::uint64_t first_unacked(std::uint64_t from);
-  /// The first outstanding packet number >= loss_cursor(); moves the cursor there.
   void mark_acked(SentPacket& packet);
   void mark_lost(SentPacket& packet);
 

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "wire/frame.h"
+
 namespace quasi::recovery {
 
 /// RFC 9000 §12.3. 0-RTT and 1-RTT share the application space.
@@ -16,19 +18,9 @@ inline constexpr std::size_t kPacketSpaces = 3;
 }
 
 /// Packet numbers from smallest to largest, both included, as in an ACK frame.
-struct AckRange {
-  std::uint64_t smallest = 0;
-  std::uint64_t largest = 0;
-};
-
+using AckRange = wire::PnRange;
 /// RFC 9000 §19.3.2: counts of packets received with each code point.
-struct EcnCounts {
-  std::uint64_t ect0 = 0;
-  std::uint64_t ect1 = 0;
-  std::uint64_t ce = 0;
-  [[nodiscard]] bool any() const { return (ect0 | ect1 | ce) != 0; }
-  friend bool operator==(const EcnCounts&, const EcnCounts&) = default;
-};
+using EcnCounts = wire::EcnCounts;
 
 /// What one frame of a sent packet carried. `id`, `offset` and `length` mean:
 enum class RecordKind : std::uint8_t {
