@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/interval_set.h"
-#include "limits.h"
+#include "base/limits.h"
 #include "quasi/port.h"
 #include "quasi/time.h"
 #include "recovery/types.h"

@@ -67,10 +67,12 @@ class Bbr {
   std::uint64_t round_max_in_flight_ = 0;
   double in_flight_ceiling_ = 0;  // 0: none
   std::uint64_t prior_window_ = 0;
+  std::uint64_t largest_clump_ = 0;  // bytes that one ACK acknowledged
   Instant recovery_start_;
   bool has_episode_ = false;
   bool filled_pipe_ = false;
   bool idle_restart_ = false;
+  bool round_pending_ = false;
   State state_ = State::startup;
 };
 

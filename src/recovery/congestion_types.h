@@ -21,6 +21,18 @@ class RttEstimator;
   return 2 * max_datagram_size;
 }
 
+/// RFC 9002 §7.7: `gain` windows a round trip, in bytes per second; 0 (no limit)
+/// before the first RTT sample. Slow start needs 2; later 1.25 keeps small
+/// variations of the RTT from leaving the window unused.
+[[nodiscard]] std::uint64_t window_pacing_rate(std::uint64_t window, double gain,
+                                               const RttEstimator& rtt);
+inline constexpr double kSlowStartPacingGain = 2.0;
+inline constexpr double kAvoidancePacingGain = 1.25;
+
+/// The window after the datagram size changed.
+[[nodiscard]] std::uint64_t rescaled_window(std::uint64_t window, std::uint64_t old_size,
+                                            std::uint64_t new_size);
+
 struct SendEvent {
   Instant now;
   std::uint64_t bytes = 0;

@@ -21,7 +21,7 @@ class Cubic {
   }
   [[nodiscard]] bool in_slow_start() const { return window_ < ssthresh_; }
 
-  void on_packet_sent(const SendEvent& event);
+  void on_packet_sent(const SendEvent&) {}
   void on_ack(const AckEvent& event);
   bool on_congestion_event(const CongestionEvent& event);
   void on_persistent_congestion(Instant now);

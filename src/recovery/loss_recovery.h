@@ -183,7 +183,6 @@ class LossRecovery {
     std::uint64_t skip_at = UINT64_MAX;
     std::uint32_t non_eliciting_run = 0;
     bool has_lost_run = false;
-    bool discarded = false;
   };
   /// What one ACK frame adds up to while its packets are walked.
   struct AckSum {
@@ -229,7 +228,6 @@ class LossRecovery {
   void answer_losses(const LossSum& sum, Instant now);
   void adapt_to_spurious_loss(std::uint64_t distance);
   void remove_from_flight(SentPacket& packet);
-  void update_pacer();
   [[nodiscard]] Duration retention() const;
 
   struct PtoTimer {
@@ -343,8 +341,10 @@ LossRecovery::TimeoutResult LossRecovery::on_timeout(Instant now, Sink& sink) {
   // RFC 9002 §6.2.4: two probes when something is in flight, so that the loss of
   // one does not cost another timeout; one for the anti-deadlock probe of a client.
   result.probe_space = timer.space;
-  result.probes = has_ack_eliciting_in_flight() ? 2 : 1;
-  if (result.probes == 1) probe_base_ = now;
+  result.probes = has_ack_eliciting_in_flight(timer.space) ? 2 : 1;
+  // The next timeout counts from here, even if no probe can be sent.
+  probe_base_ = now;
+  at(timer.space).last_eliciting_sent = now;
   if (pto_count_ < limits::kMaxPtoExponent) ++pto_count_;
   return result;
 }

@@ -14,7 +14,7 @@ class Pacer {
   explicit Pacer(std::uint64_t max_datagram_size);
 
   /// `bytes_per_second` 0: no limit.
-  void set_rate(std::uint64_t bytes_per_second, std::uint64_t max_datagram_size);
+  void set_rate(std::uint64_t bytes_per_second, std::uint64_t max_datagram_size, Instant now);
   /// Bytes that may be sent at `now`; 0 while a burst is still being saved up.
   [[nodiscard]] std::uint64_t budget(Instant now) const;
   /// When budget() becomes positive: `now` if it is, never before.
@@ -24,14 +24,15 @@ class Pacer {
   [[nodiscard]] std::uint64_t burst() const { return burst_; }
 
  private:
-  [[nodiscard]] std::int64_t tokens_at(Instant now) const;
+  [[nodiscard]] double tokens_at(Instant now) const;
 
-  std::uint64_t rate_ = 0;
+  double rate_ = 0;
+  std::uint64_t mss_;
   std::uint64_t burst_;
   std::uint64_t quantum_;  // after running dry, wait until so much has gathered
-  std::int64_t tokens_;    // below 0: debt
+  double tokens_;          // below 0: debt
   Instant last_;
-  bool started_ = false;
+  bool dry_ = false;
 };
 
 }  // namespace quasi::recovery

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/interval_set.h"
-#include "limits.h"
+#include "base/limits.h"
 #include "quasi/time.h"
 #include "recovery/types.h"
 
