@@ -72,11 +72,26 @@ inline constexpr std::size_t kPinnedRatio = 2;
 inline constexpr std::size_t kStreamPage = 4096;
 inline constexpr std::size_t kStreamBlockSize = kStreamPage + kStreamPage / 8;
 
+/// Largest receive window that can be configured, whatever the user asks for: what
+/// is kept to find data out of order grows with it (2 MiB here).
+inline constexpr std::uint64_t kMaxReceiveWindow = std::uint64_t{1} << 30;
+
 /// RFC 9000 §4.6: stream counts above 2^60 make IDs that are no varints.
 inline constexpr std::uint64_t kMaxStreamCount = std::uint64_t{1} << 60;
 
 /// Streams of a connection whose reset is remembered after they are gone, so that
 /// nobody takes a truncated stream for a finished one.
 inline constexpr std::size_t kRememberedResets = 64;
+
+/// RFC 9001 §6.6: packets that may be sealed under one AES-GCM key, and packets that
+/// may fail to authenticate in one connection, before it has to end. (ChaCha20 has no
+/// limit of the first kind below the largest packet number.)
+inline constexpr std::uint64_t kAesGcmConfidentialityLimit = std::uint64_t{1} << 23;
+inline constexpr std::uint64_t kAesGcmIntegrityLimit = std::uint64_t{1} << 52;
+inline constexpr std::uint64_t kChaChaIntegrityLimit = std::uint64_t{1} << 36;
+
+/// Longest Retry packet that is written or believed. A token must go back inside an
+/// Initial beside a ClientHello, so nobody can use a longer one.
+inline constexpr std::size_t kMaxRetrySize = 2048;
 
 }  // namespace quasi::limits
