@@ -19,7 +19,7 @@ struct CertificateOptions {
   /// Days from `not_before`. Browsers accept a fingerprint only up to 14.
   std::uint32_t validity_days = 13;
   /// Seconds since 1970; empty: an hour before now (clocks differ).
-  std::optional<std::int64_t> not_before;
+  std::optional<std::int64_t> not_before = {};
 };
 
 struct Fingerprints {

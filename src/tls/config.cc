@@ -14,10 +14,13 @@ void write_key_log(void* context, const std::uint8_t* line, std::size_t size) {
       std::string_view(reinterpret_cast<const char*>(line), size));
 }
 
-/// Options in the form of the C interface; lives only while a configuration is made.
+void free_key_log(void* context) { delete static_cast<KeyLog*>(context); }
+
+/// Options in the form of the C interface, for making one configuration: that owns
+/// the copy of the key log made here.
 class CommonForm {
  public:
-  CommonForm(const CommonOptions& options, KeyLog& key_log) {
+  explicit CommonForm(const CommonOptions& options) {
     for (Suite suite : options.suites) suites_.push_back(static_cast<std::uint16_t>(suite));
     for (Group group : options.groups) groups_.push_back(static_cast<std::uint16_t>(group));
     for (const std::string& name : options.alpn) {
@@ -30,9 +33,10 @@ class CommonForm {
     form_.groups = groups_.data();
     form_.group_count = groups_.size();
     form_.alpn = to_qt(Bytes(alpn_));
-    if (key_log) {
+    if (options.key_log) {
       form_.key_log = write_key_log;
-      form_.key_log_context = &key_log;
+      form_.key_log_context = new KeyLog(options.key_log);
+      form_.key_log_free = free_key_log;
     }
     form_.unix_time = options.unix_time.value_or(-1);
   }
@@ -50,8 +54,7 @@ void ConfigDeleter::operator()(qt_config* config) const { qt_config_free(config)
 
 Configured<std::shared_ptr<const ClientConfig>> ClientConfig::create(const ClientOptions& options) {
   std::shared_ptr<ClientConfig> config(new ClientConfig);
-  config->key_log_ = options.key_log;
-  CommonForm common(options, config->key_log_);
+  CommonForm common(options);
   qt_verify verify = QT_PUBLIC_ROOTS;
   qt_bytes extra{};
   switch (options.verify) {
@@ -78,8 +81,7 @@ Configured<std::shared_ptr<const ClientConfig>> ClientConfig::create(const Clien
 
 Configured<std::shared_ptr<const ServerConfig>> ServerConfig::create(const ServerOptions& options) {
   std::shared_ptr<ServerConfig> config(new ServerConfig);
-  config->key_log_ = options.key_log;
-  CommonForm common(options, config->key_log_);
+  CommonForm common(options);
   qt_error error{};
   config->handle_.reset(qt_server_config_new(
       common.get(), to_qt(std::string_view(options.certificate_pem)),

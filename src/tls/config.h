@@ -52,7 +52,7 @@ struct CommonOptions {
   /// Where secrets are logged to, for Wireshark and the like; empty: nowhere.
   KeyLog key_log;
   /// The time for certificate checks, in seconds since 1970; empty: the host's clock.
-  std::optional<std::int64_t> unix_time;
+  std::optional<std::int64_t> unix_time = {};
 };
 
 struct ClientOptions : CommonOptions {
@@ -92,7 +92,6 @@ class ClientConfig {
 
  private:
   ClientConfig() = default;
-  KeyLog key_log_;  // outlives handle_, which calls it
   std::unique_ptr<qt_config, ConfigDeleter> handle_;
 };
 
@@ -104,7 +103,6 @@ class ServerConfig {
 
  private:
   ServerConfig() = default;
-  KeyLog key_log_;
   std::unique_ptr<qt_config, ConfigDeleter> handle_;
 };
 

@@ -51,8 +51,11 @@ typedef struct qt_common_options {
   const uint16_t* groups;
   size_t group_count;
   qt_bytes alpn;       // names, each behind a length byte
-  qt_key_log key_log;  // may be null; must live, with its context, as long as the configuration
+  qt_key_log key_log;  // may be null
   void* key_log_context;
+  /// Called with the context once nobody logs any more; at once when the
+  /// configuration cannot be made. May be null.
+  void (*key_log_free)(void* context);
   int64_t unix_time;  // seconds since 1970; negative: the host's clock
 } qt_common_options;
 

@@ -30,13 +30,14 @@ pub enum Config {
 }
 
 pub type KeyLogFn = unsafe extern "C" fn(context: *mut c_void, line: *const u8, length: usize);
+pub type FreeFn = unsafe extern "C" fn(context: *mut c_void);
 
 pub struct Common<'a> {
     pub suites: &'a [u16],
     pub groups: &'a [u16],
     /// Length-prefixed names, as in the TLS extension.
     pub alpn: &'a [u8],
-    pub key_log: Option<(KeyLogFn, *mut c_void)>,
+    pub key_log: Option<Arc<CallbackKeyLog>>,
     /// Seconds since 1970; negative: the host's clock.
     pub unix_time: i64,
 }
@@ -117,10 +118,21 @@ fn time_provider(common: &Common) -> Arc<dyn TimeProvider> {
     }
 }
 
-/// Hands lines in NSS format to the caller's function.
-struct CallbackKeyLog {
-    function: KeyLogFn,
-    context: *mut c_void,
+/// Hands lines in NSS format to the caller's function. Owns the context: sessions may
+/// outlive the configuration that they were made from.
+pub struct CallbackKeyLog {
+    pub function: KeyLogFn,
+    pub context: *mut c_void,
+    pub free: Option<FreeFn>,
+}
+
+impl Drop for CallbackKeyLog {
+    fn drop(&mut self) {
+        if let Some(free) = self.free {
+            // SAFETY: the caller gave the context away together with this function.
+            unsafe { free(self.context) };
+        }
+    }
 }
 
 // SAFETY: a configuration and its sessions stay in one thread; quasi_tls.h says so.
@@ -146,8 +158,7 @@ impl KeyLog for CallbackKeyLog {
                 }
             }
         }
-        // SAFETY: the caller promised that function and context live as long as the
-        // configuration; the line is valid during the call.
+        // SAFETY: the context is owned; the line is valid during the call.
         unsafe { (self.function)(self.context, line.as_ptr(), line.len()) };
         let mut line = line.into_bytes();
         crate::keys::wipe(&mut line);
@@ -239,6 +250,54 @@ impl ServerCertVerifier for Unchained {
     }
 }
 
+/// Against authorities, as rustls does it, with one alert set right.
+#[derive(Debug)]
+struct Chained(Arc<WebPkiServerVerifier>);
+
+impl ServerCertVerifier for Chained {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.0
+            .verify_server_cert(end_entity, intermediates, name, ocsp, now)
+            .map_err(|error| match error {
+                // An authority of that name is trusted, but another key signed: a
+                // self-signed certificate that was made anew looks like this.
+                Error::InvalidCertificate(CertificateError::BadSignature) => {
+                    CertificateError::UnknownIssuer.into()
+                }
+                error => error,
+            })
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls12_signature(message, cert, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls13_signature(message, cert, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
 fn verifier(
     verify: Verify,
     provider: &Arc<CryptoProvider>,
@@ -267,7 +326,7 @@ fn verifier(
         }));
     }
     match WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build() {
-        Ok(verifier) => Ok(verifier),
+        Ok(verifier) => Ok(Arc::new(Chained(verifier))),
         Err(e) => Err(format!("the trusted authorities cannot be used ({e})")),
     }
 }
@@ -285,8 +344,8 @@ pub fn client(common: &Common, verify: Verify) -> Result<Config, String> {
     // Tickets are accepted and forgotten until resumption is wanted: a store, its
     // bounds and its 0-RTT rules (RFC 9001 §4.6) belong here.
     config.resumption = Resumption::disabled();
-    if let Some((function, context)) = common.key_log {
-        config.key_log = Arc::new(CallbackKeyLog { function, context });
+    if let Some(key_log) = &common.key_log {
+        config.key_log = key_log.clone();
     }
     Ok(Config::Client(Arc::new(config)))
 }
@@ -330,8 +389,8 @@ pub fn server(
         ServerSessionMemoryCache::new(REMEMBERED_SESSIONS)
     };
     config.max_early_data_size = 0;
-    if let Some((function, context)) = common.key_log {
-        config.key_log = Arc::new(CallbackKeyLog { function, context });
+    if let Some(key_log) = &common.key_log {
+        config.key_log = key_log.clone();
     }
     Ok(Config::Server(Arc::new(config)))
 }

@@ -137,7 +137,7 @@ fn certificate_sentence(error: &CertificateError, peer: &str) -> String {
         }
         C::BadEncoding => format!("the certificate of {peer} is malformed"),
         C::BadSignature => {
-            format!("the signature of {peer} in the handshake, or of its certificate, is wrong")
+            format!("the signature of {peer} in the handshake is wrong: it does not hold the certificate's key, or somebody interferes")
         }
         C::Revoked => format!("the certificate of {peer} has been revoked"),
         C::InvalidPurpose | C::InvalidPurposeContext { .. } => {

@@ -9,12 +9,13 @@ mod keys;
 mod session;
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use ring::rand::SecureRandom;
 use rustls::quic::Version;
 use rustls::Side;
 
-use crate::config::{Common, Config, KeyLogFn, Verify};
+use crate::config::{CallbackKeyLog, Common, Config, FreeFn, KeyLogFn, Verify};
 use crate::failure::{Failure, INTERNAL_ERROR};
 use crate::keys::KeyPair;
 use crate::session::Session;
@@ -82,12 +83,14 @@ pub struct QtCommonOptions {
     alpn: QtBytes,
     key_log: Option<KeyLogFn>,
     key_log_context: *mut c_void,
+    key_log_free: Option<FreeFn>,
     unix_time: i64,
 }
 
 impl QtCommonOptions {
     /// # Safety
-    /// The pointers are valid for the counts next to them.
+    /// The pointers are valid for the counts next to them. The key log's context moves
+    /// into the result: call this once.
     unsafe fn common(&self) -> Common<'_> {
         let numbers = |data: *const u16, count: usize| -> &[u16] {
             if count == 0 || data.is_null() {
@@ -102,7 +105,13 @@ impl QtCommonOptions {
             groups: numbers(self.groups, self.group_count),
             // SAFETY: the caller's promise.
             alpn: unsafe { self.alpn.slice() },
-            key_log: self.key_log.map(|f| (f, self.key_log_context)),
+            key_log: self.key_log.map(|function| {
+                Arc::new(CallbackKeyLog {
+                    function,
+                    context: self.key_log_context,
+                    free: self.key_log_free,
+                })
+            }),
             unix_time: self.unix_time,
         }
     }
