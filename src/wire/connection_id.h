@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-#include "limits.h"
+#include "base/limits.h"
 #include "quasi/bytes.h"
 
 namespace quasi::wire {

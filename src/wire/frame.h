@@ -49,8 +49,7 @@ inline constexpr std::uint64_t kDatagram = 0x30;
 inline constexpr std::uint64_t kDatagramWithLength = 0x31;
 }  // namespace frame_type
 
-/// RFC 9000 §4.6: most streams of one kind that a MAX_STREAMS may allow.
-inline constexpr std::uint64_t kMaxStreamCount = std::uint64_t{1} << 60;
+using limits::kMaxStreamCount;
 
 using ResetToken = std::array<std::uint8_t, 16>;
 using PathData = std::array<std::uint8_t, 8>;

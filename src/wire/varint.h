@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "limits.h"
+#include "base/limits.h"
 #include "quasi/bytes.h"
 
 namespace quasi::wire {
