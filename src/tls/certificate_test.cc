@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "tls/crypto.h"
 #include "tls/handshake_testing.h"
 
@@ -48,9 +45,7 @@ TEST(Certificate, FingerprintsOfPem) {
   EXPECT_EQ(read->spki, made->fingerprints.spki);
 
   // What OpenSSL says about the server's certificate in testdata.
-  std::ifstream file(std::string(QUASI_TEST_DATA_DIR) + "/server_chain.pem");
-  const std::string pem(std::istreambuf_iterator<char>(file), {});
-  read = fingerprints(pem);
+  read = fingerprints(testing::test_data("server_chain.pem"));
   ASSERT_TRUE(read) << read.error();
   EXPECT_EQ(hex(read->certificate),
             "2221c791f4fe99ec9585460b23509b4993dabe524449c833fc771faa7728d61f");

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 
 #include "tls/handshake_testing.h"
 
@@ -128,9 +126,10 @@ TEST(Config, KeyLogHoldsTheSecretsOfBothSides) {
 TEST(Config, KeyLogFileIsAppendedTo) {
   const std::string path = std::string(QUASI_TEST_TEMP_DIR) + "/tls_config_test.keylog";
   std::remove(path.c_str());
-  {
-    std::ofstream(path) << "# kept\n";
-  }
+  std::FILE* file = std::fopen(path.c_str(), "w");
+  ASSERT_NE(file, nullptr);
+  std::fputs("# kept\n", file);
+  std::fclose(file);
   auto log = key_log_to_file(path);
   ASSERT_TRUE(log) << log.error();
   auto client = client_options();
@@ -139,8 +138,7 @@ TEST(Config, KeyLogFileIsAppendedTo) {
   ASSERT_TRUE(p);
   p->run();
   ASSERT_TRUE(p->complete());
-  std::ifstream file(path);
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = testing::read_file(path);
   EXPECT_TRUE(text.starts_with("# kept\n"));
   EXPECT_TRUE(contains(text, "\nSERVER_TRAFFIC_SECRET_0 "));
   EXPECT_EQ(text.back(), '\n');

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -141,6 +142,23 @@ inline std::unique_ptr<Pair> pair(const ClientOptions& client_side = client_opti
 /// Code of a failure, as it stands in CONNECTION_CLOSE; 0 for success.
 inline std::uint64_t code_of(const Status& status) {
   return status ? 0 : static_cast<std::uint64_t>(status.error().code);
+}
+
+/// The file's bytes; empty when it cannot be read. (Debian's libc++ for Wasm has no fstream.)
+inline std::string read_file(const std::string& path) {
+  std::string text;
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return text;
+  std::array<char, 4096> block;
+  while (const std::size_t n = std::fread(block.data(), 1, block.size(), file)) {
+    text.append(block.data(), n);
+  }
+  std::fclose(file);
+  return text;
+}
+
+inline std::string test_data(const char* name) {
+  return read_file(std::string(QUASI_TEST_DATA_DIR) + "/" + name);
 }
 
 inline bool contains(const std::string& text, const std::string& part) {

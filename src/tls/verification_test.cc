@@ -2,9 +2,6 @@
 // it does not. Alerts are those of RFC 8446 §6.2, in CRYPTO_ERROR (0x0100 + alert).
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "tls/handshake_testing.h"
 #include "tls/session.h"
 
@@ -19,11 +16,7 @@ using testing::kNow;
 using testing::localhost;
 using testing::pair;
 using testing::server_options;
-
-std::string data(const char* name) {
-  std::ifstream file(std::string(QUASI_TEST_DATA_DIR) + "/" + name);
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
+using testing::test_data;
 
 /// Runs a handshake in which the client refuses the certificate.
 void expect_refused(const ClientOptions& client, const ServerOptions& server, const char* name,
@@ -145,11 +138,11 @@ TEST(Verification, PinnedAndInsecureStillCheckTheHandshakesSignature) {
 
 TEST(Verification, ChainWithIntermediateAndRsaKey) {
   auto server = server_options();
-  server.certificate_pem = data("server_chain.pem");
-  server.key_pem = data("server.key");
+  server.certificate_pem = test_data("server_chain.pem");
+  server.key_pem = test_data("server.key");
   ASSERT_FALSE(server.key_pem.empty());
   auto client = client_options();
-  client.ca_pem = data("authority.pem");
+  client.ca_pem = test_data("authority.pem");
   client.unix_time = 1'800'000'000;  // January 2027
   for (const char* name : {"chain.example", "a.wild.example", "192.0.2.7"}) {
     auto p = pair(client, server, name);
