@@ -5,7 +5,7 @@ target_compile_options(quasi_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>
   -ffunction-sections -fdata-sections)
 target_include_directories(quasi_flags INTERFACE "${PROJECT_SOURCE_DIR}/include")
-# -iquote: src/limits.h must answer to "limits.h" only, never to the system's <limits.h>.
+# -iquote: our folders answer to quoted includes only, never to <...> of the system.
 target_compile_options(quasi_flags INTERFACE "SHELL:-iquote ${PROJECT_SOURCE_DIR}/src")
 
 if(CMAKE_SYSTEM_NAME STREQUAL "WASI")
