@@ -94,4 +94,28 @@ inline constexpr std::uint64_t kChaChaIntegrityLimit = std::uint64_t{1} << 36;
 /// Initial beside a ClientHello, so nobody can use a longer one.
 inline constexpr std::size_t kMaxRetrySize = 2048;
 
+/// Length of the connection IDs that we issue: enough that nobody guesses one that
+/// is in use, and room for no more.
+inline constexpr std::size_t kLocalCidLength = 8;
+
+/// Largest UDP payload that is received: a port's buffers hold so much.
+inline constexpr std::size_t kMaxReceiveDatagramSize = 2048;
+
+/// Packets kept that arrived before their keys: reordering around the end
+/// of the handshake, no more.
+inline constexpr std::size_t kMaxEarlyPackets = 10;
+
+/// Frames that are legal but change nothing (limits that do not grow, old
+/// challenges, ...), a connection, less what useful packets forgive: beyond it the
+/// peer is taken to be attacking.
+inline constexpr std::uint64_t kMaxGlitches = 100'000;
+
+/// ACK frames handled in one packet.
+inline constexpr unsigned kMaxAcksPerPacket = 2;
+
+/// Bytes of unread and unsent DATAGRAM frames; the oldest are dropped first.
+inline constexpr std::size_t kMaxDatagramQueueBytes = std::size_t{1} << 18;
+/// And their number: empty ones cost memory too.
+inline constexpr std::size_t kMaxDatagramQueueCount = 1024;
+
 }  // namespace quasi::limits
