@@ -1,3 +1,4 @@
+// Certificates through the Rust crate: options in, PEM and fingerprints out.
 #include "tls/certificate.h"
 
 #include "tls/ffi.h"

@@ -1,3 +1,5 @@
+// Certificates that quasi makes are whole, valid and different; fingerprints are those
+// that OpenSSL prints; options that cannot work are told.
 #include "tls/certificate.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Options in the form of the C interface, and key logs that write to files.
 #include "tls/config.h"
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// Hashes and entropy through the Rust crate, and two text forms of bytes.
 #include "tls/crypto.h"
 
 #include <cstdio>

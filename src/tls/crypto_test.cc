@@ -1,3 +1,4 @@
+// Published vectors (FIPS 180-2, RFC 4231, RFC 4648), and entropy that fills all it should.
 #include "tls/crypto.h"
 
 #include <gtest/gtest.h>

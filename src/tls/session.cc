@@ -1,3 +1,5 @@
+// The C++ side of a session: keys are copied out of the C interface and wiped there,
+// errors get a static reason beside the sentence, and what the peer said is kept.
 #include "tls/session.h"
 
 #include "tls/ffi.h"
