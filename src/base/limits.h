@@ -79,6 +79,10 @@ inline constexpr std::uint64_t kMaxReceiveWindow = std::uint64_t{1} << 30;
 /// RFC 9000 §4.6: stream counts above 2^60 make IDs that are no varints.
 inline constexpr std::uint64_t kMaxStreamCount = std::uint64_t{1} << 60;
 
+/// Streams of one kind that a peer may have open at once, whatever is configured: one
+/// frame can open them all, at about 600 bytes each.
+inline constexpr std::uint64_t kMaxConcurrentStreams = std::uint64_t{1} << 16;
+
 /// Streams of a connection whose reset is remembered after they are gone, so that
 /// nobody takes a truncated stream for a finished one.
 inline constexpr std::size_t kRememberedResets = 64;

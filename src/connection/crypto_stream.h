@@ -34,7 +34,7 @@ class CryptoStream {
   [[nodiscard]] std::uint64_t next_offset() const {
     return send_.has_lost() ? send_.next_lost().begin : send_.next_offset();
   }
-  [[nodiscard]] DataChunk next_chunk(std::size_t max) {
+  [[nodiscard]] DataChunk next_chunk(std::uint64_t max) {
     return send_.has_lost() ? send_.take_lost(max) : send_.take_fresh(max);
   }
   void on_acked(std::uint64_t offset, std::uint64_t size) { send_.on_acked(offset, size); }

@@ -24,9 +24,9 @@
 #include <cstdint>
 #include <span>
 
+#include "base/limits.h"
 #include "connection/recv_buffer_account.h"
 #include "connection/stream_ring.h"
-#include "limits.h"
 #include "quasi/bytes.h"
 #include "quasi/packet_buffer.h"
 
@@ -82,18 +82,18 @@ class RecvBuffer {
   };
   struct Page;
 
-  [[nodiscard]] bool keep_in_place(std::size_t size, const BufferRef& owner, bool in_order);
-  void append_view(const std::uint8_t* data, std::size_t size, BufferRef owner);
-  void append_page_run(const std::uint8_t* data, std::size_t size);
+  [[nodiscard]] bool keep_in_order(std::size_t size, const BufferRef& owner);
+  [[nodiscard]] bool keep_reordered(std::uint64_t offset, std::size_t size, const BufferRef& owner);
   [[nodiscard]] bool insert_reordered(std::uint64_t offset, Bytes data, const BufferRef& owner);
-  [[nodiscard]] bool insert_piece(std::size_t at, std::uint64_t offset, Bytes data,
-                                  const BufferRef& owner, bool* inserted);
-  [[nodiscard]] bool copy_to_pages(std::uint64_t offset, Bytes data);
+  [[nodiscard]] std::size_t first_view_ending_after(std::uint64_t offset) const;
+  [[nodiscard]] Page* page_at(std::uint64_t index) const;
+  [[nodiscard]] Page* make_page(std::uint64_t index);
   [[nodiscard]] bool pages_touch(std::uint64_t begin, std::uint64_t end) const;
-  [[nodiscard]] std::size_t first_view_after(std::uint64_t offset) const;
+  [[nodiscard]] bool copy_to_pages(std::uint64_t offset, Bytes data);
+  void append_page_run(const std::uint8_t* data, std::size_t size);
   void advance();
-  void drop_view(View& view);
-  void drop_pages_before(std::uint64_t offset);
+  void drop_read_pages();
+  void drop_first_page();
 
   BufferPool* blocks_;
   RecvAccount* account_;
@@ -102,8 +102,9 @@ class RecvBuffer {
   std::uint64_t contiguous_end_ = 0;
   Ring<View> ring_;
   Ring<ReorderedView> views_;
-  Ring<BufferRef> pages_;         // by (offset / page size) - first_page_; may be empty
-  std::uint64_t first_page_ = 0;  // index of pages_[0]
+  Ring<BufferRef> pages_;             // by (offset / page size) - first_page_; may be empty
+  std::size_t page_bytes_ahead_ = 0;  // bytes in pages beyond contiguous_end_
+  std::uint64_t first_page_ = 0;      // index of pages_[0]
   std::size_t page_count_ = 0;
 };
 

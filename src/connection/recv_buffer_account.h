@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "limits.h"
+#include "base/limits.h"
 #include "quasi/packet_buffer.h"
 
 namespace quasi::connection {

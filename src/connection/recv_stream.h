@@ -36,8 +36,11 @@ class RecvStream {
 
   /// Starts with a `window` that the peer was told of.
   void open(std::uint64_t window, std::uint64_t max_window);
-  /// This stream only sends.
-  void open_none() { state_ = State::none; }
+  /// This stream only sends, or is gone: gives everything back.
+  void close() {
+    buffer_.restart();
+    state_ = State::none;
+  }
 
   /// Checks a STREAM frame against final size and limit; by how much it raises the
   /// highest offset (to be checked against the connection's window), or the error.
@@ -57,8 +60,8 @@ class RecvStream {
   /// Views of what can be read (RecvBuffer::readable).
   [[nodiscard]] std::size_t readable(std::span<Bytes> out) const { return buffer_.readable(out); }
   [[nodiscard]] std::uint64_t readable_size() const { return buffer_.readable_size(); }
-  /// Releases bytes (at most readable_size()).
-  void consume(std::uint64_t count);
+  /// Releases up to readable_size() bytes; returns how many that was.
+  std::uint64_t consume(std::uint64_t count);
   /// STOP_SENDING is wanted from now on, unless the end is already here; what is
   /// unread is dropped. Returns the bytes to credit to the connection.
   [[nodiscard]] std::uint64_t stop_sending(std::uint64_t error_code);

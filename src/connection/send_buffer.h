@@ -14,9 +14,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "base/interval_set.h"
+#include "base/limits.h"
 #include "connection/stream_ring.h"
 #include "quasi/bytes.h"
 #include "quasi/packet_buffer.h"
@@ -65,9 +67,9 @@ class SendBuffer {
   [[nodiscard]] Interval next_lost() const { return lost_.front(); }
 
   /// The first lost bytes, at most `max`: they count as sent again.
-  [[nodiscard]] DataChunk take_lost(std::size_t max);
+  [[nodiscard]] DataChunk take_lost(std::uint64_t max);
   /// The next fresh bytes, at most `max`.
-  [[nodiscard]] DataChunk take_fresh(std::size_t max);
+  [[nodiscard]] DataChunk take_fresh(std::uint64_t max);
 
   /// A packet with these bytes was acknowledged, or declared lost. Either may come
   /// twice or late; ranges never sent are ignored.
@@ -87,8 +89,8 @@ class SendBuffer {
     [[nodiscard]] std::uint64_t end() const { return offset + size; }
   };
 
-  [[nodiscard]] DataChunk view(std::uint64_t offset, std::size_t max) const;
-  void drop_acked_segments();
+  [[nodiscard]] std::size_t segment_of(std::uint64_t offset) const;
+  [[nodiscard]] DataChunk view(std::uint64_t offset, std::uint64_t max) const;
 
   BufferPool* blocks_;
   std::uint64_t end_ = 0;

@@ -28,7 +28,11 @@ class SendStream {
 
   /// `limit`: the peer's initial_max_stream_data. `cap`: bytes held at most.
   void open(std::uint64_t limit, std::uint64_t cap);
-  void open_none() { state_ = State::none; }
+  /// This stream only receives, or is gone: gives everything back.
+  void close() {
+    buffer_.restart();
+    state_ = State::none;
+  }
 
   /// Takes as much as there is room for; remembers when that was not all.
   [[nodiscard]] std::size_t write(Bytes data);
@@ -39,7 +43,7 @@ class SendStream {
   /// STOP_SENDING: resets with the peer's code (RFC 9000 §3.5). True the first time.
   [[nodiscard]] bool on_stop_sending(std::uint64_t error_code);
   /// MAX_STREAM_DATA or transport parameters.
-  void on_max_stream_data(std::uint64_t limit) { window_.raise(limit); }
+  void on_max_stream_data(std::uint64_t limit);
   /// The last write() took less than asked and there is room again; clears that.
   [[nodiscard]] bool take_writable();
 
@@ -53,7 +57,7 @@ class SendStream {
   [[nodiscard]] std::uint64_t next_size(std::uint64_t credit) const;
   /// Up to `max` bytes for a frame, lost ones first, fresh ones within `credit`, the
   /// connection's. They count as sent. A chunk of size 0 without fin is nothing.
-  [[nodiscard]] DataChunk next_chunk(std::size_t max, std::uint64_t credit);
+  [[nodiscard]] DataChunk next_chunk(std::uint64_t max, std::uint64_t credit);
 
   void on_acked(std::uint64_t offset, std::uint64_t size, bool fin);
   void on_lost(std::uint64_t offset, std::uint64_t size, bool fin);
@@ -86,7 +90,7 @@ class SendStream {
     return state_ == State::ready || state_ == State::send || state_ == State::data_sent;
   }
   [[nodiscard]] bool wants_fin_alone() const;
-  void settle();
+  void note_if_blocked();
 
   SendBuffer buffer_;
   SendWindow window_;

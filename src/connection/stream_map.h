@@ -3,24 +3,25 @@
 // application. Everything is wanted state: flags in streams that hang in intrusive
 // lists, so that neither peer nor application can make a queue grow.
 //
-// Streams live in a slab and are recycled with their storage; an open-addressed
-// table finds them by ID. A closed stream leaves nothing behind: an ID below the
-// highest opened that is not in the table was closed, and frames for it are ignored.
+// Streams are recycled with their storage (stream_table.h). A closed stream leaves nothing behind:
+// an ID below the highest opened that is not in the table was closed, and frames for it are
+// ignored.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <optional>
 #include <span>
-#include <vector>
 
+#include "base/limits.h"
 #include "connection/flow_control.h"
 #include "connection/recv_buffer_account.h"
 #include "connection/recv_stream.h"
 #include "connection/send_stream.h"
+#include "connection/stream.h"
+#include "connection/stream_list.h"
+#include "connection/stream_table.h"
 #include "quasi/bytes.h"
 #include "quasi/connection.h"
 #include "quasi/packet_buffer.h"
@@ -30,7 +31,9 @@
 
 namespace quasi::connection {
 
-/// What we announce in our transport parameters; how streams are set up.
+/// How streams are set up. Our transport parameters have to announce what
+/// StreamMap::config() gives back: initial_max_data = connection_window,
+/// initial_max_stream_data_* = stream_window, initial_max_streams_* = max_streams_*.
 struct StreamConfig {
   Side side = Side::client;
   std::uint64_t max_streams_bidi = 128;
@@ -40,6 +43,8 @@ struct StreamConfig {
   std::uint64_t connection_window = std::uint64_t{3} << 19;
   std::uint64_t max_connection_window = std::uint64_t{12} << 20;
   std::uint64_t send_buffer = std::uint64_t{4} << 20;
+  /// Something the peer cannot guess; spreads stream IDs over the table.
+  std::uint64_t table_seed = 0x9e3779b97f4a7c15;
 };
 
 /// The peer's transport parameters that limit our streams (RFC 9000 §18.2).
@@ -73,7 +78,6 @@ class StreamMap {
  public:
   /// `blocks`: block_size() limits::kStreamBlockSize; must outlive the map.
   StreamMap(const StreamConfig& config, BufferPool& blocks);
-  ~StreamMap();
   StreamMap(const StreamMap&) = delete;
   StreamMap& operator=(const StreamMap&) = delete;
 
@@ -101,11 +105,11 @@ class StreamMap {
     bool resent = false;     // lost before (VReverso sends such data in packets of its own)
   };
   [[nodiscard]] bool wants_to_send() const;
-  /// What the stream whose turn it is would send.
+  /// What the stream whose turn it is would send; nothing when nothing can be sent.
   [[nodiscard]] std::optional<NextData> peek_data() const;
   /// Takes up to `max` bytes of the stream that peek_data() named; it counts as sent,
   /// and the turn goes on. Remember it as record().
-  [[nodiscard]] DataChunk take_data(std::size_t max);
+  [[nodiscard]] DataChunk take_data(std::uint64_t max);
   [[nodiscard]] static recovery::SentRecord record(StreamId id, const DataChunk& chunk) {
     return {.kind = recovery::RecordKind::stream,
             .fin = chunk.fin,
@@ -145,25 +149,79 @@ class StreamMap {
   [[nodiscard]] std::optional<Event> poll_event();
   [[nodiscard]] bool has_event() const;
 
+  /// The configuration as it holds, with everything cut to what limits.h allows: what
+  /// our transport parameters announce.
+  [[nodiscard]] const StreamConfig& config() const { return config_; }
+
   // For statistics and tests.
   [[nodiscard]] const RecvAccount& account() const { return account_; }
   [[nodiscard]] RecvAccount& account() { return account_; }
   [[nodiscard]] const ConnectionReceiveWindow& receive_window() const { return receive_window_; }
   [[nodiscard]] const SendWindow& send_window() const { return send_window_; }
-  [[nodiscard]] std::size_t open_count() const { return open_count_; }
+  [[nodiscard]] std::size_t open_count() const { return streams_.size(); }
   /// First transmissions of stream bytes; what arrived (highest offsets).
   [[nodiscard]] std::uint64_t bytes_sent() const { return send_window_.used(); }
   [[nodiscard]] std::uint64_t bytes_received() const { return receive_window_.received(); }
 
  private:
-  struct Stream;
-  struct List;
-  struct Kind;
+  /// The four kinds of streams, by the two low bits of their IDs (RFC 9000 §2.1).
+  struct Kind {
+    std::uint64_t opened = 0;      // IDs with indexes below were opened, in our view
+    std::uint64_t limit = 0;       // how many may be: the peer's word, or what we announced
+    std::uint64_t closed = 0;      // of the peer's streams
+    std::uint64_t concurrent = 0;  // of the peer's streams: how many may be open at once
+    SendWindow blocked;            // of ours: STREAMS_BLOCKED, in the terms of a window
+    bool resend_limit = false;     // the newest MAX_STREAMS was lost
+    bool tell_available = false;   // the application was refused a stream
+    bool available = false;        // and may open one now
+  };
 
-  RecvAccount account_;
+  [[nodiscard]] static std::size_t kind_of(StreamId id) { return id & 3; }
+  [[nodiscard]] std::size_t kind_of(Direction direction, bool ours) const;
+  [[nodiscard]] bool is_ours(StreamId id) const {
+    return (id & 1) == (config_.side == Side::server ? 1U : 0U);
+  }
+  [[nodiscard]] static bool is_unidirectional(StreamId id) { return (id & 2) != 0; }
+
+  // Null: the stream was closed, the frame is ignored.
+  [[nodiscard]] Result<Stream*> find_or_open(StreamId id, std::uint64_t frame_type);
+  [[nodiscard]] Result<Stream*> for_receiving(StreamId id, std::uint64_t frame_type);
+  [[nodiscard]] Result<Stream*> for_sending(StreamId id, std::uint64_t frame_type);
+  Stream& create(StreamId id);
+  [[nodiscard]] std::uint64_t initial_send_limit(StreamId id) const;
+
+  void apply(Stream& stream, const RecvStream::Outcome& outcome);
+  void add_event(Stream& stream, Stream::EventBit event);
+  /// Puts the stream into the lists that its state asks for, or closes it; last thing
+  /// that is done with it.
+  void settle(Stream& stream);
+  void settle_turn(Stream& stream);
+  void settle_control(Stream& stream);
+  void leave_turn(Stream& stream);
+  void close(Stream& stream);
+  [[nodiscard]] Stream* next_to_send() const;
+  [[nodiscard]] bool wants_max_streams(const Kind& kind) const;
+  [[nodiscard]] std::optional<ControlFrame> take_connection_control(Instant now, Duration rtt);
+  [[nodiscard]] ControlFrame take_stream_control(Instant now, Duration rtt);
+  void remember_reset(StreamId id);
+
+  static constexpr std::size_t kUrgencies = 8;
+
+  StreamConfig config_;
+  BufferPool* blocks_;
+  PeerStreamLimits peer_;
+  RecvAccount account_;  // outlives the streams
   ConnectionReceiveWindow receive_window_;
   SendWindow send_window_;
-  std::size_t open_count_ = 0;
+  std::array<Kind, 4> kinds_;
+  IntrusiveList<Stream, &Stream::send_hook> resend_;
+  std::array<IntrusiveList<Stream, &Stream::send_hook>, kUrgencies> fresh_;
+  std::uint8_t fresh_urgencies_ = 0;  // bit i: fresh_[i] has streams
+  IntrusiveList<Stream, &Stream::control_hook> control_;
+  IntrusiveList<Stream, &Stream::event_hook> events_;
+  std::array<StreamId, limits::kRememberedResets> resets_;
+  std::size_t next_reset_ = 0;
+  StreamTable streams_;
 };
 
 }  // namespace quasi::connection
