@@ -43,8 +43,8 @@ inline constexpr std::size_t kMaxRetainedPackets = std::size_t{1} << 14;
 inline constexpr std::uint32_t kMaxPtoExponent = 10;
 
 /// Largest adapted reordering threshold in packets (RFC 9002 §6.1.1 starts at 3):
-/// reordering may teach more patience, but not without end.
-inline constexpr std::uint64_t kMaxPacketThreshold = 128;
+/// 10 ms of reordering at 1 Gbit/s. Patience has an end.
+inline constexpr std::uint64_t kMaxPacketThreshold = 1024;
 
 /// RFC 9000 §7.5 asks for 4,096 bytes of CRYPTO data out of order at least; flights
 /// with certificate chains are longer, and more than this serves nobody.
