@@ -8,6 +8,8 @@ namespace {
 
 // Where the adaptive threshold starts and never goes below (RFC 9000 §13.2.2).
 constexpr std::uint32_t kLowestThreshold = 2;
+constexpr std::uint32_t kSlowestGrowth = 16;
+constexpr Duration kShortestDelay = Duration::milliseconds(1);
 
 }  // namespace
 
@@ -17,8 +19,15 @@ AckTracker::AckTracker(PacketSpace space) : delays_(space == PacketSpace::applic
 
 void AckTracker::set_policy(const AckPolicy& policy) {
   policy_ = policy;
+  delay_ = policy.max_ack_delay;
+  quick_acks_ = 0;
+  growth_step_ = 1;
   // RFC 9000 §13.2.1: Initial and Handshake packets are acknowledged at once.
   threshold_ = delays_ ? std::min(policy_.eliciting_threshold, kLowestThreshold) : 1;
+}
+
+void AckTracker::set_rtt(Duration smoothed) {
+  delay_ = std::min(std::max(smoothed / 2, kShortestDelay), policy_.max_ack_delay);
 }
 
 void AckTracker::on_received(std::uint64_t packet_number, bool ack_eliciting, Ecn ecn,
@@ -50,7 +59,7 @@ void AckTracker::on_received(std::uint64_t packet_number, bool ack_eliciting, Ec
 
   if (unacked_eliciting_ == 0) {
     first_unacked_time_ = now;
-    deadline_ = delays_ ? now + policy_.max_ack_delay : now;
+    deadline_ = delays_ ? now + delay_ : now;
   }
   ++unacked_eliciting_;
   // RFC 9000 §13.2.1: at once when a packet arrives out of order, or opens a gap,
@@ -75,14 +84,21 @@ void AckTracker::on_ack_sent(Instant now) {
     // threshold in a fraction of max_ack_delay, a few more may; if the timer had
     // to fire, the sender was probably waiting for us.
     if (unacked_eliciting_ >= threshold_) {
-      if (now - first_unacked_time_ <= policy_.max_ack_delay / 4 &&
-          threshold_ < policy_.eliciting_threshold) {
+      if (now - first_unacked_time_ > delay_ / 4) {
+        quick_acks_ = 0;
+      } else if (threshold_ >= policy_.eliciting_threshold) {
+        growth_step_ = 1;
+      } else if (++quick_acks_ >= growth_step_) {
+        quick_acks_ = 0;
         ++threshold_;
       }
     } else if (now >= deadline_) {
-      const std::uint32_t fewer = std::min(threshold_, unacked_eliciting_) / 2;
-      threshold_ = std::clamp(fewer, std::min(policy_.eliciting_threshold, kLowestThreshold),
-                              std::max(policy_.eliciting_threshold, std::uint32_t{1}));
+      // The next attempts take longer: a window that is smaller than the threshold
+      // stays so for a while.
+      growth_step_ = std::min(growth_step_ * 2, kSlowestGrowth);
+      quick_acks_ = 0;
+      threshold_ = std::max(std::min(threshold_, unacked_eliciting_) / 2,
+                            std::min(policy_.eliciting_threshold, kLowestThreshold));
     }
   }
   unacked_eliciting_ = 0;

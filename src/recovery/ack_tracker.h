@@ -20,8 +20,8 @@ struct AckPolicy {
   Duration max_ack_delay = Duration::milliseconds(25);
   /// An ACK is due when that many ack-eliciting packets wait for one. Above 2 it
   /// is a maximum: the tracker starts at 2 and finds its way there while the
-  /// packets come fast enough to reach it well within max_ack_delay, and goes
-  /// back when the timer has to fire, so that a small window never stalls.
+  /// packets come fast enough to reach it well within the delay, and goes back
+  /// when the timer has to fire, so that a small window hardly ever stalls.
   std::uint32_t eliciting_threshold = 2;
 };
 
@@ -30,6 +30,9 @@ class AckTracker {
   explicit AckTracker(PacketSpace space);
 
   void set_policy(const AckPolicy& policy);
+  /// Tells the smoothed RTT, which shortens the delay to half of it, between 1 ms
+  /// and max_ack_delay: on a short path nobody should wait 25 ms for an ACK.
+  void set_rtt(Duration smoothed);
   [[nodiscard]] const AckPolicy& policy() const { return policy_; }
 
   /// Whether a packet has to be dropped before it is decrypted: received already,
@@ -86,6 +89,9 @@ class AckTracker {
   EcnCounts ecn_;
   std::uint32_t unacked_eliciting_ = 0;
   std::uint32_t threshold_ = 1;
+  std::uint32_t quick_acks_ = 0;   // in a row that filled the threshold in no time
+  std::uint32_t growth_step_ = 1;  // how many of those raise it
+  Duration delay_;
   bool immediate_ = false;
   bool delays_;  // application space
 };

@@ -11,6 +11,9 @@ constexpr std::uint32_t kTimeThresholdEighths = 9;  // RFC 9002 §6.1.2
 constexpr std::uint32_t kMaxTimeThresholdEighths = 16;
 constexpr int kPersistentCongestionPtos = 3;  // RFC 9002 §7.6.1
 constexpr int kRetentionPtos = 3;
+// As in RACK (RFC 8985 §6.2): so many loss episodes without reordering, and the
+// thresholds are what they were at first.
+constexpr std::uint32_t kEpisodesToForget = 16;
 
 // Distances between skipped packet numbers: often at first, while a peer that
 // acknowledges what it has not seen gains most, then ever more rarely.
@@ -249,11 +252,18 @@ void LossRecovery::finish_ack(PacketSpace space, Instant now, AckSum& sum, const
 
 void LossRecovery::adapt_to_spurious_loss(std::uint64_t distance) {
   // RFC 9002 §6.1.1 allows more than 3 packets, §6.1.2 more than 9/8 RTT, where the
-  // path reorders more than that. Both only ever grow here, up to a cap; a new path
-  // and persistent congestion start anew.
+  // path reorders more than that. A large packet threshold costs little: the time
+  // threshold then finds what was really lost.
   packet_threshold_ =
       std::max(packet_threshold_, std::min(distance + 1, limits::kMaxPacketThreshold));
   time_threshold_eighths_ = std::min(time_threshold_eighths_ + 1, kMaxTimeThresholdEighths);
+  episodes_without_reordering_ = 0;
+}
+
+void LossRecovery::forget_reordering() {
+  packet_threshold_ = kPacketThreshold;
+  time_threshold_eighths_ = kTimeThresholdEighths;
+  episodes_without_reordering_ = 0;
 }
 
 void LossRecovery::remove_from_flight(SentPacket& packet) {
@@ -331,14 +341,14 @@ void LossRecovery::answer_losses(const LossSum& sum, Instant now) {
     episode_lost_ = sum.new_episode;
     episode_spurious_ = 0;
     episode_undoable_ = true;
+    if (++episodes_without_reordering_ >= kEpisodesToForget) forget_reordering();
   } else {
     episode_lost_ += sum.old_episode;
   }
   if (sum.persistent) {
     congestion_.on_persistent_congestion(now);
     rtt_.restart_min();
-    packet_threshold_ = kPacketThreshold;
-    time_threshold_eighths_ = kTimeThresholdEighths;
+    forget_reordering();
     episode_undoable_ = false;
   }
   pacer_.set_rate(congestion_.pacing_rate(rtt_), max_datagram_size_, now);
@@ -422,8 +432,7 @@ void LossRecovery::on_path_changed(Instant now, bool same_host) {
   congestion_ = Congestion(algorithm_, max_datagram_size_);
   pacer_ = Pacer(max_datagram_size_);
   if (ecn_.state() != EcnValidator::State::off) ecn_ = EcnValidator(true);
-  packet_threshold_ = kPacketThreshold;
-  time_threshold_eighths_ = kTimeThresholdEighths;
+  forget_reordering();
   pto_count_ = 0;
   episode_undoable_ = false;
   app_limited_until_ = 0;

@@ -227,6 +227,7 @@ class LossRecovery {
   void lose_packet(Space& s, SentPacket& packet, LossSum& sum);
   void answer_losses(const LossSum& sum, Instant now);
   void adapt_to_spurious_loss(std::uint64_t distance);
+  void forget_reordering();
   void remove_from_flight(SentPacket& packet);
   [[nodiscard]] Duration retention() const;
 
@@ -249,7 +250,8 @@ class LossRecovery {
   EcnValidator ecn_;
   Duration initial_rtt_;
   Duration peer_max_ack_delay_ = Duration::milliseconds(25);
-  Instant probe_base_;  // client without anything in flight: since when it waits
+  // Client without anything in flight: since when it waits; never() before it sent.
+  Instant probe_base_ = Instant::never();
   std::uint64_t skip_state_;
   std::uint64_t skip_period_;
   std::size_t max_datagram_size_;
@@ -269,6 +271,7 @@ class LossRecovery {
   std::uint64_t round_end_ = 0;          // delivered_ that ends the current round
   std::uint64_t packet_threshold_;
   std::uint32_t time_threshold_eighths_ = 9;
+  std::uint32_t episodes_without_reordering_ = 0;
   std::uint32_t pto_count_ = 0;
   // Window-limited sending is remembered for a round, because ACKs that come in
   // bursts find the window half empty although it was full (RFC 9002 §7.8).
