@@ -5,6 +5,8 @@
 
 /// Inlined even at -O0 and across target attributes: kernels are built from such pieces.
 #define QUASI_INLINE inline __attribute__((always_inline))
+/// The same for a lambda: after its parameters.
+#define QUASI_INLINE_LAMBDA __attribute__((always_inline))
 #define QUASI_NOINLINE __attribute__((noinline))
 
 /// Rolled loops are deliberate: see docs/kernels.md, "What Wasmtime's compiler does".

@@ -4,6 +4,9 @@
 
 #include "aead/kernel.h"
 #include "aead/scalar/kernels.h"
+#ifndef QUASI_KERNELS_SCALAR_ONLY
+#include "aead/simd/kernels.h"
+#endif
 
 namespace quasi::aead {
 namespace {
@@ -19,6 +22,13 @@ struct List {
   [[nodiscard]] std::span<const K* const> view() const { return {kernels.data(), size}; }
 };
 
+// Rows of kernels that this build has.
+#ifdef QUASI_HAS_RELAXED_KERNELS
+#define QUASI_RELAXED(kernel) &simd::kRelaxed##kernel,
+#else
+#define QUASI_RELAXED(kernel)
+#endif
+
 // Fastest first.
 template <class K>
 List<K> make_list(std::initializer_list<const K*> candidates) {
@@ -30,9 +40,10 @@ List<K> make_list(std::initializer_list<const K*> candidates) {
 }  // namespace
 
 std::span<const Kernel* const> kernels(Algorithm algorithm) {
-  static const auto aes_128 = make_list<Kernel>({&scalar::kAes128Gcm});
-  static const auto aes_256 = make_list<Kernel>({&scalar::kAes256Gcm});
-  static const auto chacha = make_list<Kernel>({&scalar::kChaCha20Poly1305});
+  static const auto aes_128 = make_list<Kernel>({QUASI_RELAXED(Aes128Gcm) & scalar::kAes128Gcm});
+  static const auto aes_256 = make_list<Kernel>({QUASI_RELAXED(Aes256Gcm) & scalar::kAes256Gcm});
+  static const auto chacha =
+      make_list<Kernel>({QUASI_RELAXED(ChaCha20Poly1305) & scalar::kChaCha20Poly1305});
   switch (algorithm) {
     case Algorithm::aes_128_gcm:
       return aes_128.view();
@@ -45,8 +56,10 @@ std::span<const Kernel* const> kernels(Algorithm algorithm) {
 }
 
 std::span<const HeaderKernel* const> header_kernels(Algorithm algorithm) {
-  static const auto aes_128 = make_list<HeaderKernel>({&scalar::kAes128Header});
-  static const auto aes_256 = make_list<HeaderKernel>({&scalar::kAes256Header});
+  static const auto aes_128 =
+      make_list<HeaderKernel>({QUASI_RELAXED(Aes128Header) & scalar::kAes128Header});
+  static const auto aes_256 =
+      make_list<HeaderKernel>({QUASI_RELAXED(Aes256Header) & scalar::kAes256Header});
   static const auto chacha = make_list<HeaderKernel>({&scalar::kChaCha20Header});
   switch (algorithm) {
     case Algorithm::aes_128_gcm:
