@@ -122,4 +122,23 @@ inline constexpr std::size_t kMaxDatagramQueueBytes = std::size_t{1} << 18;
 /// And their number: empty ones cost memory too.
 inline constexpr std::size_t kMaxDatagramQueueCount = 1024;
 
+/// RFC 9000 §8.1.3: a Retry token comes back after one round trip; 10 s allow for a
+/// few lost packets. A NEW_TOKEN token serves visits of the same day.
+inline constexpr std::int64_t kRetryTokenSeconds = 10;
+inline constexpr std::int64_t kNewTokenSeconds = 6 * 3600;
+
+/// Tokens sealed under one key with random nonces of 96 bits: NIST SP 800-38D §8.3
+/// stops at 2^32.
+inline constexpr std::uint64_t kMaxTokensPerKey = std::uint64_t{1} << 31;
+
+/// Redeemed tokens that are remembered, so that none is accepted twice (RFC 9000
+/// §8.1.4): 32 KiB. To push one out, an attacker has to redeem new ones from
+/// addresses that are his.
+inline constexpr std::size_t kRememberedTokens = 4096;
+
+/// Version Negotiation and stateless resets an endpoint sends. Honest traffic
+/// needs a handful.
+inline constexpr std::uint32_t kStatelessRepliesPerSecond = 500;
+inline constexpr std::uint32_t kStatelessReplyBurst = 100;
+
 }  // namespace quasi::limits
