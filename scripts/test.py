@@ -52,11 +52,8 @@ def count_cases(output, succeeded):
     """Test cases in the output of one program: GoogleTest's, Python's unittest's, a line
     'N passed, N failed', or else the program itself as one case."""
     ok = len(re.findall(r"^\[       OK \] ", output, re.MULTILINE))
-    bad = len(set(re.findall(r"^\[  FAILED  \] (\S+\.\S+?)[ ,(]", output + " ", re.MULTILINE)))
-    bad += len(set(re.findall(r"^\[  FAILED  \] (\S+\.\S+)$", output, re.MULTILINE)))
-    if ok or bad:
-        bad = min(bad, len(re.findall(r"^\[  FAILED  \] \S+\.\S+ \(", output, re.MULTILINE)) or bad)
-    else:
+    bad = len(re.findall(r"^\[  FAILED  \] .* \(\d+ ms\)$", output, re.MULTILINE))
+    if not (ok or bad):
         told = re.findall(r"(\d+) passed, (\d+) failed", output)
         ran = re.search(r"^Ran (\d+) tests? in", output, re.MULTILINE)
         if told:
