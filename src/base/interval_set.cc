@@ -120,6 +120,10 @@ void IntervalSet::erase_below(std::uint64_t bound) {
 }
 
 bool IntervalSet::subtract(const IntervalSet& other) {
+  if (this == &other) {
+    clear();
+    return true;
+  }
   if (empty() || other.empty()) return true;
   for (std::size_t i = other.find(front().begin); i < other.size(); ++i) {
     if (empty() || other[i].begin >= back().end) break;
