@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "quasi/bytes.h"
 #include "quasi/result.h"
@@ -142,6 +143,10 @@ class Connection {
   /// The protocol that ALPN chose; empty before the handshake is complete.
   [[nodiscard]] std::string alpn() const;
 
+  /// Client: the newest token of the server's NEW_TOKEN frames, for a later
+  /// ConnectOptions::token (RFC 9000 §8.1.3); empty if there was none.
+  [[nodiscard]] Bytes new_token() const;
+
   /// Opens a stream, or nothing when the peer allows no more just now.
   [[nodiscard]] std::optional<StreamId> open_stream(Direction direction);
 
@@ -171,11 +176,13 @@ class Connection {
   /// Takes the oldest datagram received, if any.
   [[nodiscard]] std::optional<std::string> receive_datagram();
 
-  /// Ends the connection with an application error code (0x1d).
+  /// Ends the connection with an application error code (0x1d); what was written
+  /// and not yet acknowledged is lost. Takes effect with the next transmit().
   void close(std::uint64_t error_code, std::string_view reason);
   [[nodiscard]] const CloseReason& close_reason() const;
 
-  /// Starts a key update (RFC 9001 §6); false when it is too early for one.
+  /// Asks for a key update (RFC 9001 §6), done as soon as the last one is settled;
+  /// false before the handshake is confirmed.
   [[nodiscard]] bool update_keys();
   [[nodiscard]] ConnectionStats stats() const;
 

@@ -141,4 +141,11 @@ inline constexpr std::size_t kRememberedTokens = 4096;
 inline constexpr std::uint32_t kStatelessRepliesPerSecond = 500;
 inline constexpr std::uint32_t kStatelessReplyBurst = 100;
 
+/// Stateless answers (Version Negotiation, Retry, resets, refusals): their rate, and
+/// how many may go at once. An endpoint under attack answers honest clients less,
+/// not attackers more.
+inline constexpr double kStatelessRepliesPerSecond = 2'000;
+inline constexpr double kStatelessReplyBurst = 256;
+inline constexpr std::size_t kMaxPendingReplies = 256;
+
 }  // namespace quasi::limits

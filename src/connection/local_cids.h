@@ -5,6 +5,7 @@
 // replenishing interval (hostile shape: a reply that provokes a reply).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -12,10 +13,11 @@
 #include "quasi/result.h"
 #include "quasi/time.h"
 #include "wire/connection_id.h"
+#include "wire/frame.h"
 
 namespace quasi::connection {
 
-using ResetToken = std::array<std::uint8_t, 16>;
+using wire::ResetToken;
 
 class LocalCids {
  public:
@@ -46,6 +48,10 @@ class LocalCids {
 
   /// Next entry whose NEW_CONNECTION_ID is wanted, or null.
   [[nodiscard]] Entry* next_wanted();
+  [[nodiscard]] bool has_wanted() const {
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [](const Entry& e) { return e.in_use && e.wants_frame; });
+  }
   /// The frame for `sequence` was lost; wanted again unless retired meanwhile.
   void on_frame_lost(std::uint64_t sequence);
 

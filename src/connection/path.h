@@ -8,14 +8,15 @@
 #include <cstdint>
 #include <optional>
 
-#include "limits.h"
+#include "base/limits.h"
 #include "quasi/port.h"
 #include "quasi/socket_address.h"
 #include "quasi/time.h"
+#include "wire/frame.h"
 
 namespace quasi::connection {
 
-using ChallengeData = std::array<std::uint8_t, 8>;
+using ChallengeData = wire::PathData;
 
 struct Path {
   SocketAddress remote;

@@ -4,6 +4,7 @@
 // meets CONNECTION_ID_LIMIT_ERROR, not an endless queue (CVE-2024-22189).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -50,11 +51,19 @@ class RemoteCids {
 
   [[nodiscard]] const wire::ConnectionId& current() const { return current_.cid; }
   [[nodiscard]] std::uint64_t current_sequence() const { return current_.sequence; }
+  /// The reset token of the ID in use, if the peer gave one.
+  [[nodiscard]] std::optional<ResetToken> current_token() const {
+    return current_.has_token ? std::optional(current_.token) : std::nullopt;
+  }
   /// Retires the ID in use and takes a spare one; false when there is none.
   [[nodiscard]] bool switch_to_spare();
   [[nodiscard]] bool has_spare() const;
 
   [[nodiscard]] Retiring* next_wanted();
+  [[nodiscard]] bool has_wanted() const {
+    return std::any_of(retiring_.begin(), retiring_.end(),
+                       [](const Retiring& e) { return e.valid && e.wants_frame; });
+  }
   void on_retire_acked(std::uint64_t sequence);
   void on_retire_lost(std::uint64_t sequence);
 
