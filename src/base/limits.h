@@ -136,11 +136,6 @@ inline constexpr std::uint64_t kMaxTokensPerKey = std::uint64_t{1} << 31;
 /// addresses that are his.
 inline constexpr std::size_t kRememberedTokens = 4096;
 
-/// Version Negotiation and stateless resets an endpoint sends. Honest traffic
-/// needs a handful.
-inline constexpr std::uint32_t kStatelessRepliesPerSecond = 500;
-inline constexpr std::uint32_t kStatelessReplyBurst = 100;
-
 /// Stateless answers (Version Negotiation, Retry, resets, refusals): their rate, and
 /// how many may go at once. An endpoint under attack answers honest clients less,
 /// not attackers more.
