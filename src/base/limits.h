@@ -136,11 +136,13 @@ inline constexpr std::uint64_t kMaxTokensPerKey = std::uint64_t{1} << 31;
 /// addresses that are his.
 inline constexpr std::size_t kRememberedTokens = 4096;
 
-/// Stateless answers (Version Negotiation, Retry, resets, refusals): their rate, and
-/// how many may go at once. An endpoint under attack answers honest clients less,
-/// not attackers more.
-inline constexpr double kStatelessRepliesPerSecond = 2'000;
-inline constexpr double kStatelessReplyBurst = 256;
+/// Version Negotiation, Retry, resets and refusals of an endpoint: its rate,
+/// and how many at once. Under attack honest clients are answered less, not
+/// attackers more.
+inline constexpr std::uint32_t kStatelessRepliesPerSecond = 2'000;
+inline constexpr std::uint32_t kStatelessReplyBurst = 256;
+
+/// Stateless answers of all kinds that wait to be sent.
 inline constexpr std::size_t kMaxPendingReplies = 256;
 
 }  // namespace quasi::limits
