@@ -29,6 +29,12 @@ struct List {
 #define QUASI_RELAXED(kernel)
 #endif
 
+#ifndef QUASI_KERNELS_SCALAR_ONLY
+#define QUASI_SIMD(kernel) &simd::k##kernel,
+#else
+#define QUASI_SIMD(kernel)
+#endif
+
 // Fastest first.
 template <class K>
 List<K> make_list(std::initializer_list<const K*> candidates) {
