@@ -2,10 +2,10 @@
 // Negotiation, Retry, a refusal, a stateless reset (RFC 9000 §5.2.2, §6.1, §8.1.2,
 // §10.3). Nothing is kept of a client before its Initial packet has authenticated,
 // and no answer is larger than three times its trigger.
-#include <algorithm>
-#include <cstring>
+#include <array>
 
 #include "endpoint/endpoint_state.h"
+#include "endpoint/version_negotiation.h"
 #include "tls/session.h"
 #include "wire/frame_writer.h"
 
@@ -17,17 +17,13 @@ constexpr std::size_t kLeastFirstCid = 8;
 
 }  // namespace
 
-Reply* EndpointState::new_reply(const RxDatagram& datagram, Instant at) {
-  if (datagram.remote == datagram.local) return nullptr;  // our own packet came back
-  reply_budget = std::min<double>(
-      limits::kStatelessReplyBurst,
-      reply_budget + (at - reply_budget_time).to_seconds() * limits::kStatelessRepliesPerSecond);
-  reply_budget_time = at;
-  if (reply_budget < 1 || replies.size() >= limits::kMaxPendingReplies) {
+Reply* EndpointState::new_reply(const RxDatagram& datagram) {
+  // Our own packet that came back is never answered.
+  if (datagram.remote == datagram.local || replies.size() >= limits::kMaxPendingReplies ||
+      !reply_limiter.allow(now)) {
     ++stats.datagrams_dropped;
     return nullptr;
   }
-  reply_budget -= 1;
   Reply& reply = replies.emplace_back();
   reply.remote = datagram.remote;
   reply.local = datagram.local;
@@ -36,26 +32,20 @@ Reply* EndpointState::new_reply(const RxDatagram& datagram, Instant at) {
 
 void EndpointState::send_version_negotiation(const wire::InvariantHeader& header,
                                              const RxDatagram& datagram) {
-  Reply* reply = new_reply(datagram, now);
+  Reply* reply = new_reply(datagram);
   if (reply == nullptr) return;
-  std::array<std::uint8_t, 5> random{};
-  entropy(random);
-  // RFC 9000 §6.3: a reserved version keeps clients honest about unknown ones.
-  const std::uint32_t reserved =
-      (load_le<std::uint32_t>(random.data()) & 0xf0f0f0f0U) | 0x0a0a0a0aU;
-  const std::array<std::uint32_t, 2> versions = {wire::kVersion1, reserved};
-  wire::Writer<wire::Forward> writer(reply->bytes);
-  if (!wire::write_version_negotiation(writer, header.scid, header.dcid, versions, random[4])) {
+  constexpr std::array<std::uint32_t, 1> kVersions = {wire::kVersion1};
+  reply->size =
+      write_version_negotiation(reply->bytes, header, datagram.size, kVersions, entropy);
+  if (reply->size == 0) {
     replies.pop_back();
     return;
   }
-  reply->size = writer.written();
   ++stats.version_negotiations_sent;
 }
 
-void EndpointState::send_retry(const wire::PacketView& initial, const RxDatagram& datagram,
-                               Instant at) {
-  Reply* reply = new_reply(datagram, at);
+void EndpointState::send_retry(const wire::PacketView& initial, const RxDatagram& datagram) {
+  Reply* reply = new_reply(datagram);
   if (reply == nullptr) return;
   if (!retry_integrity) {
     retry_integrity = std::make_unique<protect::RetryIntegrity>(*initial.version);
@@ -63,10 +53,10 @@ void EndpointState::send_retry(const wire::PacketView& initial, const RxDatagram
   std::array<std::uint8_t, limits::kLocalCidLength + 1> random{};
   entropy(random);
   const auto scid = wire::ConnectionId::from(Bytes(random).first(limits::kLocalCidLength));
-  const std::vector<std::uint8_t> token =
-      tokens.make_retry_token(datagram.remote, initial.dcid, *scid, at);
+  const Token token = tokens.make_retry(now, datagram.remote, initial.dcid, *scid);
   wire::Writer<wire::Forward> writer(reply->bytes);
-  if (!retry_integrity->write(writer, initial.dcid, initial.scid, *scid, token, random.back())) {
+  if (!retry_integrity->write(writer, initial.dcid, initial.scid, *scid, token.bytes(),
+                              random.back())) {
     replies.pop_back();
     return;
   }
@@ -76,7 +66,7 @@ void EndpointState::send_retry(const wire::PacketView& initial, const RxDatagram
 
 void EndpointState::send_refusal(const wire::PacketView& initial, const RxDatagram& datagram,
                                  TransportErrorCode code) {
-  Reply* reply = new_reply(datagram, now);
+  Reply* reply = new_reply(datagram);
   if (reply == nullptr) return;
   const tls::KeyPair raw =
       tls::initial_keys(tls::Version::v1, initial.dcid.bytes(), Side::server);
@@ -117,24 +107,20 @@ void EndpointState::send_refusal(const wire::PacketView& initial, const RxDatagr
   }
 }
 
-void EndpointState::send_stateless_reset(Bytes dcid, const RxDatagram& datagram) {
-  // RFC 9000 §10.3.3: always smaller than what it answers, so that two endpoints which
-  // reset each other fall silent; and never so small that it could not be one.
-  constexpr std::size_t kLeast = 21;
-  constexpr std::size_t kMost = 42;
-  if (datagram.size <= kLeast) return;
-  Reply* reply = new_reply(datagram, now);
+void EndpointState::send_stateless_reset(const wire::ConnectionId& dcid,
+                                         const RxDatagram& datagram) {
+  if (datagram.size <= kMinResetSize) return;
+  Reply* reply = new_reply(datagram);
   if (reply == nullptr) return;
-  reply->size = std::clamp<std::size_t>(datagram.size - 1, kLeast, kMost);
-  const MutableBytes packet = MutableBytes(reply->bytes).first(reply->size);
-  entropy(packet);
-  packet[0] = static_cast<std::uint8_t>((packet[0] & 0x3f) | wire::kFixedBit);
-  const connection::ResetToken token = reset_token(*wire::ConnectionId::from(dcid));
-  std::memcpy(packet.data() + packet.size() - token.size(), token.data(), token.size());
+  reply->size = resets.write(reply->bytes, datagram.size, dcid, entropy);
+  if (reply->size == 0) {
+    replies.pop_back();
+    return;
+  }
   ++stats.resets_sent;
 }
 
-std::optional<std::uint32_t> EndpointState::accept(RxDatagram& datagram, Instant at) {
+std::optional<std::uint32_t> EndpointState::accept(RxDatagram& datagram) {
   wire::PacketView initial;
   const auto outcome = wire::parse_packet(MutableBytes(datagram.data, datagram.size),
                                           limits::kLocalCidLength, false, initial);
@@ -147,17 +133,17 @@ std::optional<std::uint32_t> EndpointState::accept(RxDatagram& datagram, Instant
   std::optional<wire::ConnectionId> retry_scid;
   bool validated = false;
   if (!initial.token.empty()) {
-    const TokenProtector::Verdict token = tokens.check(initial.token, datagram.remote, at);
-    if (token.kind == TokenProtector::Kind::retry) {
-      if (!token.valid || token.retry_scid != initial.dcid) {
-        // RFC 9000 §8.1.2: a bad Retry token is answered at once, without state.
-        send_refusal(initial, datagram, TransportErrorCode::invalid_token);
-        return std::nullopt;
-      }
+    const TokenVerdict token = tokens.redeem(initial.token, now, datagram.remote, initial.dcid);
+    if (token.kind == TokenVerdict::Kind::invalid_retry) {
+      // RFC 9000 §8.1.2: answered at once, without state.
+      send_refusal(initial, datagram, TransportErrorCode::invalid_token);
+      return std::nullopt;
+    }
+    if (token.kind == TokenVerdict::Kind::retry) {
       original_dcid = token.original_dcid;
       retry_scid = initial.dcid;
     }
-    validated = token.valid;
+    validated = token.kind != TokenVerdict::Kind::none;
   }
   if (!accepting || live >= config.max_connections) {
     ++stats.connections_refused;
@@ -165,19 +151,19 @@ std::optional<std::uint32_t> EndpointState::accept(RxDatagram& datagram, Instant
     return std::nullopt;
   }
   if (!validated && (config.always_retry || handshaking >= config.max_connections / 2)) {
-    send_retry(initial, datagram, at);
+    send_retry(initial, datagram);
     return std::nullopt;
   }
   Connection& created = create(Side::server, config.transport);
   connection::Core& core = created.core();
   const std::uint32_t index = core.handle.index;
   if (!connection::start_server(core, config.server_tls, initial, original_dcid, retry_scid,
-                                validated, datagram, at)) {
+                                validated, datagram, now)) {
     destroy(index);
     return std::nullopt;
   }
   RxDatagram* const first = &datagram;
-  connection::receive(core, std::span<RxDatagram* const>(&first, 1), at);
+  connection::receive(core, std::span<RxDatagram* const>(&first, 1), now);
   if (!core.heard_from_peer) {
     // It did not authenticate: as if it had never come.
     destroy(index);

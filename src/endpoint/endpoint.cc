@@ -4,6 +4,7 @@
 #include "quasi/endpoint.h"
 
 #include <array>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -43,7 +44,7 @@ void Endpoint::receive(RxBatch& batch, Instant now) {
   std::array<std::uint32_t, RxBatch::kCapacity> owner;
   std::array<RxDatagram*, RxBatch::kCapacity> group;
   for (std::size_t i = 0; i < batch.count; ++i) {
-    owner[i] = s.route(batch.datagrams[i], now).value_or(kNone);
+    owner[i] = s.route(batch.datagrams[i]).value_or(kNone);
   }
   for (std::size_t i = 0; i < batch.count; ++i) {
     const std::uint32_t index = owner[i];

@@ -1,11 +1,8 @@
 // Connections of an endpoint and the tables that find them (see endpoint_state.h).
 #include "endpoint/endpoint_state.h"
 
-#include <algorithm>
-#include <cstring>
+#include <array>
 #include <utility>
-
-#include "tls/crypto.h"
 
 namespace quasi::endpoint {
 namespace {
@@ -25,12 +22,7 @@ EndpointState::EndpointState(EndpointConfig endpoint_config, Entropy randomness)
       by_cid(16, hash),
       by_reset_token(16, hash),
       tokens(entropy),
-      reset_key(config.reset_key) {
-  if (reset_key.empty()) {
-    reset_key.resize(32);
-    entropy(reset_key);
-  }
-}
+      resets(config.reset_key, entropy) {}
 
 wire::ConnectionId EndpointState::issue_cid(ConnectionHandle connection) {
   std::array<std::uint8_t, limits::kLocalCidLength> bytes{};
@@ -44,10 +36,7 @@ wire::ConnectionId EndpointState::issue_cid(ConnectionHandle connection) {
 void EndpointState::retire_cid(const wire::ConnectionId& cid) { by_cid.erase(cid); }
 
 connection::ResetToken EndpointState::reset_token(const wire::ConnectionId& cid) {
-  const std::array<std::uint8_t, 32> mac = tls::hmac_sha256(reset_key, cid.bytes());
-  connection::ResetToken token{};
-  std::memcpy(token.data(), mac.data(), token.size());
-  return token;
+  return resets.token(cid);
 }
 
 void EndpointState::watch_reset_token(ConnectionHandle connection,
@@ -63,7 +52,8 @@ void EndpointState::watch_reset_token(ConnectionHandle connection,
 }
 
 std::vector<std::uint8_t> EndpointState::address_token(const SocketAddress& remote) {
-  return tokens.make_address_token(remote, now);
+  const Token token = tokens.make_new_token(now, remote);
+  return {token.bytes().begin(), token.bytes().end()};
 }
 
 void EndpointState::wake(ConnectionHandle connection) {
@@ -149,27 +139,23 @@ void EndpointState::settle(std::uint32_t index) {
   timers.set(index, connection::next_timeout(core));
 }
 
-std::optional<std::uint32_t> EndpointState::route_short(const RxDatagram& datagram, Instant) {
+std::optional<std::uint32_t> EndpointState::route_short(const RxDatagram& datagram) {
   if (datagram.size < 1 + limits::kLocalCidLength) return std::nullopt;
   const auto dcid = wire::ConnectionId::from(Bytes(datagram.data + 1, limits::kLocalCidLength));
   if (const auto it = by_cid.find(*dcid); it != by_cid.end()) return it->second;
-  // RFC 9000 §10.3.1: the last 16 bytes may be the reset token of a peer.
-  constexpr std::size_t kTokenSize = 16;
-  constexpr std::size_t kSmallestReset = 21;
-  if (datagram.size >= kSmallestReset && !by_reset_token.empty()) {
-    const auto token = wire::ConnectionId::from(
-        Bytes(datagram.data + datagram.size - kTokenSize, kTokenSize));
-    if (const auto it = by_reset_token.find(*token); it != by_reset_token.end()) {
-      return it->second;
-    }
+  if (!by_reset_token.empty()) {
+    const auto token =
+        wire::ConnectionId::from(reset_candidate(Bytes(datagram.data, datagram.size)));
+    const auto it = by_reset_token.find(*token);
+    if (it != by_reset_token.end()) return it->second;
   }
-  if (config.server_tls) send_stateless_reset(dcid->bytes(), datagram);
+  if (config.server_tls) send_stateless_reset(*dcid, datagram);
   return std::nullopt;
 }
 
-std::optional<std::uint32_t> EndpointState::route(RxDatagram& datagram, Instant at) {
+std::optional<std::uint32_t> EndpointState::route(RxDatagram& datagram) {
   if (datagram.size == 0) return std::nullopt;
-  if ((datagram.data[0] & wire::kLongHeaderBit) == 0) return route_short(datagram, at);
+  if ((datagram.data[0] & wire::kLongHeaderBit) == 0) return route_short(datagram);
   const auto header =
       wire::parse_invariants(Bytes(datagram.data, datagram.size), limits::kLocalCidLength);
   if (!header) return std::nullopt;
@@ -178,14 +164,12 @@ std::optional<std::uint32_t> EndpointState::route(RxDatagram& datagram, Instant 
   }
   if (!config.server_tls) return std::nullopt;
   // RFC 9000 §14.1, §5.2.2: small datagrams neither begin connections nor get answers.
-  if (datagram.size < limits::kMinDatagramSize || header->version == wire::kVersionNegotiation) {
-    return std::nullopt;
-  }
-  if (wire::find_version(header->version) == nullptr || header->version != wire::kVersion1) {
+  if (datagram.size < limits::kMinDatagramSize) return std::nullopt;
+  if (header->version != wire::kVersion1) {
     send_version_negotiation(*header, datagram);
     return std::nullopt;
   }
-  return accept(datagram, at);
+  return accept(datagram);
 }
 
 }  // namespace quasi::endpoint

@@ -14,6 +14,8 @@
 
 #include "base/limits.h"
 #include "connection/core.h"
+#include "endpoint/reply_limiter.h"
+#include "endpoint/stateless_reset.h"
 #include "endpoint/timer_heap.h"
 #include "endpoint/token.h"
 #include "protect/retry.h"
@@ -62,18 +64,18 @@ struct EndpointState final : connection::Router {
   void mark_dirty(std::uint32_t index);
 
   /// Which connection a datagram belongs to; a new one if it begins one; or none.
-  [[nodiscard]] std::optional<std::uint32_t> route(RxDatagram& datagram, Instant now);
-  [[nodiscard]] std::optional<std::uint32_t> route_short(const RxDatagram& datagram, Instant now);
+  [[nodiscard]] std::optional<std::uint32_t> route(RxDatagram& datagram);
+  [[nodiscard]] std::optional<std::uint32_t> route_short(const RxDatagram& datagram);
 
   // accept.cc
-  [[nodiscard]] std::optional<std::uint32_t> accept(RxDatagram& datagram, Instant now);
+  [[nodiscard]] std::optional<std::uint32_t> accept(RxDatagram& datagram);
   void send_version_negotiation(const wire::InvariantHeader& header, const RxDatagram& datagram);
-  void send_retry(const wire::PacketView& initial, const RxDatagram& datagram, Instant now);
+  void send_retry(const wire::PacketView& initial, const RxDatagram& datagram);
   void send_refusal(const wire::PacketView& initial, const RxDatagram& datagram,
                     TransportErrorCode code);
-  void send_stateless_reset(Bytes dcid, const RxDatagram& datagram);
+  void send_stateless_reset(const wire::ConnectionId& dcid, const RxDatagram& datagram);
   /// Room for one more reply, or null: their rate and number are capped.
-  [[nodiscard]] Reply* new_reply(const RxDatagram& datagram, Instant now);
+  [[nodiscard]] Reply* new_reply(const RxDatagram& datagram);
 
   EndpointConfig config;
   Entropy entropy;
@@ -98,17 +100,12 @@ struct EndpointState final : connection::Router {
   std::deque<std::uint32_t> eventful;
   TimerHeap timers;
 
-  TokenProtector tokens;
-  std::vector<std::uint8_t> reset_key;
+  TokenKeeper tokens;
+  StatelessReset resets;
   std::unique_ptr<protect::RetryIntegrity> retry_integrity;
   std::deque<Reply> replies;
-  /// Replies that may still be made, refilled with time.
-  double reply_budget = limits::kStatelessReplyBurst;
-  Instant reply_budget_time;
+  ReplyLimiter reply_limiter;
   Instant now;  // of the call that is running
-
- private:
-  [[nodiscard]] static std::array<std::uint64_t, 2> hash_key(const Entropy& entropy);
 };
 
 }  // namespace quasi::endpoint
