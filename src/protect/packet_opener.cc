@@ -35,10 +35,10 @@ void remove_mask(RxPacket& packet, const std::array<std::uint8_t, aead::kMaskSiz
 
 /// RFC 9000 §17.2, §17.3.1: only an authentic packet may be blamed for them.
 bool has_reserved_bits(const RxPacket& packet) {
+  if (packet.verdict != Verdict::opened) return false;
   const std::uint8_t first = packet.data[0];
-  const std::uint8_t bits =
-      (first & wire::kLongHeaderBit) != 0 ? wire::kLongReservedBits : wire::kShortReservedBits;
-  return packet.verdict == Verdict::opened && (first & bits) != 0;
+  return (first & ((first & wire::kLongHeaderBit) != 0 ? wire::kLongReservedBits
+                                                       : wire::kShortReservedBits)) != 0;
 }
 
 Status check_reserved_bits(std::span<const RxPacket> packets) {
