@@ -247,7 +247,7 @@ void LossRecovery::finish_ack(PacketSpace space, Instant now, AckSum& sum, const
     congestion_.on_ack(sum.event);
   }
   at(space).sent.trim(now - retention());
-  pacer_.set_rate(congestion_.pacing_rate(rtt_), max_datagram_size_, now);
+  pacer_.set_rate(congestion_.pacing_rate(rtt_), congestion_.window(), max_datagram_size_, now);
 }
 
 void LossRecovery::adapt_to_spurious_loss(std::uint64_t distance) {
@@ -351,7 +351,7 @@ void LossRecovery::answer_losses(const LossSum& sum, Instant now) {
     forget_reordering();
     episode_undoable_ = false;
   }
-  pacer_.set_rate(congestion_.pacing_rate(rtt_), max_datagram_size_, now);
+  pacer_.set_rate(congestion_.pacing_rate(rtt_), congestion_.window(), max_datagram_size_, now);
 }
 
 // --- Timers -------------------------------------------------------------------

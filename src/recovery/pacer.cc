@@ -21,7 +21,8 @@ Pacer::Pacer(std::uint64_t max_datagram_size)
       quantum_(max_datagram_size),
       tokens_(static_cast<double>(burst_)) {}
 
-void Pacer::set_rate(std::uint64_t bytes_per_second, std::uint64_t max_datagram_size, Instant now) {
+void Pacer::set_rate(std::uint64_t bytes_per_second, std::uint64_t window,
+                     std::uint64_t max_datagram_size, Instant now) {
   tokens_ = tokens_at(now);
   last_ = std::max(last_, now);
   rate_ = static_cast<double>(bytes_per_second);
@@ -33,6 +34,7 @@ void Pacer::set_rate(std::uint64_t bytes_per_second, std::uint64_t max_datagram_
   burst_ = std::clamp(in_time(kBurstSeconds), smallest, std::max(smallest, kLargestBurst));
   quantum_ = std::clamp(in_time(kQuantumSeconds), mss_, burst_ / 2);
   tokens_ = std::min(tokens_, static_cast<double>(burst_));
+  limited_ = bytes_per_second > 0 && window > std::min(in_time(kBurstSeconds), kLargestBurst);
 }
 
 double Pacer::tokens_at(Instant now) const {
@@ -41,7 +43,7 @@ double Pacer::tokens_at(Instant now) const {
 }
 
 std::uint64_t Pacer::budget(Instant now) const {
-  if (rate_ <= 0) return UINT64_MAX;
+  if (!limited_) return UINT64_MAX;
   const double tokens = tokens_at(now);
   return tokens < static_cast<double>(dry_ ? quantum_ : mss_) ? 0
                                                               : static_cast<std::uint64_t>(tokens);

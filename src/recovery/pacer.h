@@ -13,8 +13,11 @@ class Pacer {
  public:
   explicit Pacer(std::uint64_t max_datagram_size);
 
-  /// `bytes_per_second` 0: no limit.
-  void set_rate(std::uint64_t bytes_per_second, std::uint64_t max_datagram_size, Instant now);
+  /// `bytes_per_second` 0: no limit. Nor is there one while a whole `window` fits
+  /// into the burst of 2 ms: on so short a path the ACKs pace well enough, and
+  /// timers that fine cost more than they help.
+  void set_rate(std::uint64_t bytes_per_second, std::uint64_t window,
+                std::uint64_t max_datagram_size, Instant now);
   /// Bytes that may be sent at `now`; 0 while a burst is still being saved up.
   [[nodiscard]] std::uint64_t budget(Instant now) const;
   /// When budget() becomes positive: `now` if it is, never before.
@@ -33,6 +36,7 @@ class Pacer {
   double tokens_;          // below 0: debt
   Instant last_;
   bool dry_ = false;
+  bool limited_ = false;
 };
 
 }  // namespace quasi::recovery

@@ -9,6 +9,7 @@ namespace quasi::recovery {
 namespace {
 
 constexpr std::uint64_t kMss = 1200;
+constexpr std::uint64_t kWindow = std::uint64_t{1} << 40;
 Instant at(Duration d) { return Instant::from_ns(1'000'000'000) + d; }
 
 TEST(Pacer, WithoutARateNothingHoldsBack) {
@@ -18,6 +19,14 @@ TEST(Pacer, WithoutARateNothingHoldsBack) {
     EXPECT_EQ(pacer.next_send_time(at({})), at({}));
     pacer.on_sent(kMss, at({}));
   }
+}
+
+TEST(Pacer, AWindowOfTwoMillisecondsIsNotPaced) {
+  Pacer pacer(kMss);
+  pacer.set_rate(50'000'000, 100'000, kMss, at({}));
+  EXPECT_EQ(pacer.budget(at({})), UINT64_MAX);
+  pacer.set_rate(50'000'000, 100'001, kMss, at({}));
+  EXPECT_LE(pacer.budget(at({})), pacer.burst());
 }
 
 struct Outcome {
@@ -53,7 +62,7 @@ TEST(Pacer, KeepsRatesFromSlowToFast) {
   for (const std::uint64_t rate : {std::uint64_t{2'000}, std::uint64_t{125'000},
                                    std::uint64_t{12'500'000}, std::uint64_t{1'250'000'000}}) {
     Pacer pacer(kMss);
-    pacer.set_rate(rate, kMss, at({}));
+    pacer.set_rate(rate, kWindow, kMss, at({}));
     const Outcome outcome = drive(pacer, Duration::seconds(10));
     const double wanted = static_cast<double>(rate) * 10;
     const double burst = static_cast<double>(pacer.burst());
@@ -68,14 +77,14 @@ TEST(Pacer, KeepsRatesFromSlowToFast) {
 
 TEST(Pacer, IdleTimeGathersOneBurstOnly) {
   Pacer pacer(kMss);
-  pacer.set_rate(125'000, kMss, at({}));
+  pacer.set_rate(125'000, kWindow, kMss, at({}));
   EXPECT_EQ(pacer.budget(at(Duration::seconds(1000))), pacer.burst());
   EXPECT_EQ(pacer.budget(Instant::never()), pacer.burst());
 }
 
 TEST(Pacer, DebtIsBounded) {
   Pacer pacer(kMss);
-  pacer.set_rate(125'000, kMss, at({}));
+  pacer.set_rate(125'000, kWindow, kMss, at({}));
   for (int i = 0; i < 10'000; ++i) pacer.on_sent(kMss, at({}));  // probes do not ask
   EXPECT_EQ(pacer.budget(at({})), 0u);
   EXPECT_LE(pacer.next_send_time(at({})), at(Duration::milliseconds(120)));
@@ -83,7 +92,7 @@ TEST(Pacer, DebtIsBounded) {
 
 TEST(Pacer, AClockThatStandsOrGoesBackDoesNoHarm) {
   Pacer pacer(kMss);
-  pacer.set_rate(1'000'000'000'000'000, kMss, at({}));
+  pacer.set_rate(1'000'000'000'000'000, kWindow, kMss, at({}));
   pacer.on_sent(kMss, at(Duration::seconds(1)));
   EXPECT_GT(pacer.budget(at({})), 0u);
   pacer.on_sent(kMss, at({}));
@@ -93,9 +102,10 @@ TEST(Pacer, AClockThatStandsOrGoesBackDoesNoHarm) {
 
 TEST(Pacer, ANewRateKeepsWhatWasSaved) {
   Pacer pacer(kMss);
-  pacer.set_rate(1'200'000, kMss, at({}));
+  pacer.set_rate(1'200'000, kWindow, kMss, at({}));
   while (pacer.budget(at({})) >= kMss) pacer.on_sent(kMss, at({}));
-  pacer.set_rate(120'000, kMss, at(Duration::milliseconds(5)));  // 5 packets by the old rate
+  pacer.set_rate(120'000, kWindow, kMss,
+                 at(Duration::milliseconds(5)));  // 5 packets by the old rate
   EXPECT_NEAR(static_cast<double>(pacer.budget(at(Duration::milliseconds(5)))), 5.0 * kMss, kMss);
 }
 
