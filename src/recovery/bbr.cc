@@ -180,10 +180,10 @@ void Bbr::advance_state(const AckEvent& event) {
 
 void Bbr::update_window(const AckEvent& event) {
   // ACKs come in clumps (the peer acknowledges many packets at once, a host
-  // delivers them in bursts): leave room for three of them.
+  // delivers them in bursts): leave room for one beside what is under way.
   largest_clump_ = std::max(event.acked_bytes, largest_clump_ - largest_clump_ / 64);
-  const double clumps = 3.0 * static_cast<double>(std::max(largest_clump_, mss_));
-  double target = bdp(window_gain_) + (state_ == State::probe_rtt ? 0.0 : clumps);
+  const double clump = static_cast<double>(std::max(largest_clump_, 3 * mss_));
+  double target = bdp(window_gain_) + (state_ == State::probe_rtt ? 0.0 : clump);
   if (in_flight_ceiling_ > 0) target = std::min(target, in_flight_ceiling_);
   const std::uint64_t limit = static_cast<std::uint64_t>(std::min(target, 1e15));
   if (filled_pipe_) {

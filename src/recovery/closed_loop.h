@@ -81,6 +81,7 @@ class ClosedLoop {
         if (event.ack) {
           on_ack(event);
         } else {
+          if (recovery_.rtt().has_sample()) tracker_.set_rtt(recovery_.rtt().smoothed());
           tracker_.on_received(event.pn, true, Ecn::not_ect, now_);
           receive(event.block);
         }
