@@ -210,7 +210,9 @@ TEST(KeyPhases, SecondUpdateTooEarly) {
     if (acknowledged) server.phases.on_ack_sent(1);
     const Status status = server.receive({forge(0, 2, 2)}, at_ms(1000), false);
     EXPECT_EQ(status.has_value(), acknowledged);
-    if (!acknowledged) EXPECT_EQ(status.error().code, TransportErrorCode::key_update_error);
+    if (!acknowledged) {
+      EXPECT_EQ(status.error().code, TransportErrorCode::key_update_error);
+    }
   }
 }
 

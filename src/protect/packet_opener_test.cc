@@ -96,13 +96,17 @@ TEST(PacketOpener, GroupsOfGoodAndBadPackets) {
         continue;
       }
       ASSERT_EQ(packets[i].verdict, Verdict::pending);
-      if (expected[i] != Verdict::forged) ASSERT_EQ(packets[i].packet_number, 70'000 + i);
+      if (expected[i] != Verdict::forged) {
+        ASSERT_EQ(packets[i].packet_number, 70'000 + i);
+      }
       if (expected[i] == Verdict::duplicate) packets[i].verdict = Verdict::duplicate;
     }
     ASSERT_TRUE(opener->open(packets, keys.packet).has_value());
     for (std::size_t i = 0; i < count; ++i) {
       ASSERT_EQ(packets[i].verdict, expected[i]) << i;
-      if (expected[i] == Verdict::duplicate) ASSERT_EQ(group[i].bytes, unmasked[i]);
+      if (expected[i] == Verdict::duplicate) {
+        ASSERT_EQ(group[i].bytes, unmasked[i]);
+      }
       if (expected[i] == Verdict::forged) {
         // Nothing of it is released, and its tail is still there: it may be the
         // token of a stateless reset.
@@ -201,7 +205,9 @@ TEST(PacketOpener, ReservedBits) {
       opener->unmask(std::span(&packet, 1), keys.header, 0);
       const auto status = opener->open(std::span(&packet, 1), keys.packet);
       EXPECT_EQ(status.has_value(), forged);
-      if (!forged) EXPECT_EQ(status.error().code, TransportErrorCode::protocol_violation);
+      if (!forged) {
+        EXPECT_EQ(status.error().code, TransportErrorCode::protocol_violation);
+      }
     }
   }
 }

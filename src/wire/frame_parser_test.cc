@@ -384,10 +384,18 @@ void survives(Bytes payload, PacketType packet) {
         below = range.smallest == 0 ? 0 : range.smallest - 1;
       }
     }
-    if (frame.kind == FrameKind::stream) ASSERT_TRUE(inside(frame.stream.data));
-    if (frame.kind == FrameKind::crypto) ASSERT_TRUE(inside(frame.crypto.data));
-    if (frame.kind == FrameKind::datagram) ASSERT_TRUE(inside(frame.datagram.data));
-    if (frame.kind == FrameKind::new_token) ASSERT_TRUE(inside(frame.new_token.token));
+    if (frame.kind == FrameKind::stream) {
+      ASSERT_TRUE(inside(frame.stream.data));
+    }
+    if (frame.kind == FrameKind::crypto) {
+      ASSERT_TRUE(inside(frame.crypto.data));
+    }
+    if (frame.kind == FrameKind::datagram) {
+      ASSERT_TRUE(inside(frame.datagram.data));
+    }
+    if (frame.kind == FrameKind::new_token) {
+      ASSERT_TRUE(inside(frame.new_token.token));
+    }
     if (frame.kind == FrameKind::connection_close) {
       ASSERT_TRUE(inside(frame.connection_close.reason));
     }

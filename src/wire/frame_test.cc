@@ -38,7 +38,9 @@ TEST(Frame, PermittedPackets) {
   };
   std::uint64_t next = 0;
   for (const auto& row : table) {
-    if (row.first != kMaxVarint) EXPECT_EQ(row.first, next);
+    if (row.first != kMaxVarint) {
+      EXPECT_EQ(row.first, next);
+    }
     next = row.last + 1;
     for (std::uint64_t type = row.first; type <= row.last; ++type) {
       EXPECT_EQ(is_permitted(type, PacketType::initial), row.packets[0] == 'I') << type;

@@ -220,8 +220,12 @@ TEST(FrameWriter, CutsReasons) {
     ASSERT_TRUE(parser.next(frame).value_or(false));
     EXPECT_GE(frame.connection_close.reason.size(), last);
     last = frame.connection_close.reason.size();
-    if (size < 205) EXPECT_LE(size - writer.written(), 1U);  // the length grows at 64
-    if (size >= 205) EXPECT_EQ(last, 200U);
+    if (size < 205) {  // the length grows at 64
+      EXPECT_LE(size - writer.written(), 1U);
+    }
+    if (size >= 205) {
+      EXPECT_EQ(last, 200U);
+    }
   }
 }
 
