@@ -81,7 +81,7 @@ struct HeaderKernel;
 [[nodiscard]] std::string_view name(Algorithm algorithm);
 
 /// A key, expanded once, good for any number of calls and of either direction. The object has a
-/// fixed size (about 18 KiB, of which the native kernels touch less than 1 KiB), holds no
+/// fixed size (about 18 KiB, of which the native kernels touch less than 2 KiB), holds no
 /// pointers into itself, and is wiped when it is destroyed, moved from or expanded again.
 /// Const calls may run at the same time on several threads.
 class AeadKey {

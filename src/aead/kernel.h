@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "aead/attributes.h"
 #include "quasi/aead.h"
 
 namespace quasi::aead {
@@ -31,6 +32,11 @@ struct HeaderKernel {
   void (*expand)(void* state, const std::uint8_t* key);
   void (*mask)(const void* state, std::span<MaskJob> jobs);
 };
+
+/// What is left of a message whose tag was wrong.
+QUASI_INLINE void zero_output(const Job& job) {
+  if (job.size != 0) secure_wipe(job.out, job.size);
+}
 
 /// `supported` of kernels that every machine runs.
 inline bool always_supported() { return true; }

@@ -7,6 +7,9 @@
 #ifndef QUASI_KERNELS_SCALAR_ONLY
 #include "aead/simd/kernels.h"
 #endif
+#if !defined(QUASI_WASM)
+#include "aead/x86/kernels.h"
+#endif
 
 namespace quasi::aead {
 namespace {
@@ -35,6 +38,12 @@ struct List {
 #define QUASI_SIMD(kernel)
 #endif
 
+#ifdef QUASI_HAS_X86_KERNELS
+#define QUASI_X86(kernel) &x86::k##kernel,
+#else
+#define QUASI_X86(kernel)
+#endif
+
 // Fastest first.
 template <class K>
 List<K> make_list(std::initializer_list<const K*> candidates) {
@@ -46,8 +55,14 @@ List<K> make_list(std::initializer_list<const K*> candidates) {
 }  // namespace
 
 std::span<const Kernel* const> kernels(Algorithm algorithm) {
-  static const auto aes_128 = make_list<Kernel>({QUASI_RELAXED(Aes128Gcm) & scalar::kAes128Gcm});
-  static const auto aes_256 = make_list<Kernel>({QUASI_RELAXED(Aes256Gcm) & scalar::kAes256Gcm});
+  static const auto aes_128 =
+      make_list<Kernel>({QUASI_X86(Vaes512Aes128Gcm) QUASI_X86(Vaes256Aes128Gcm)
+                             QUASI_X86(AesniAes128Gcm) QUASI_RELAXED(Aes128Gcm) &
+                         scalar::kAes128Gcm});
+  static const auto aes_256 =
+      make_list<Kernel>({QUASI_X86(Vaes512Aes256Gcm) QUASI_X86(Vaes256Aes256Gcm)
+                             QUASI_X86(AesniAes256Gcm) QUASI_RELAXED(Aes256Gcm) &
+                         scalar::kAes256Gcm});
   static const auto chacha =
       make_list<Kernel>({QUASI_RELAXED(ChaCha20Poly1305) & scalar::kChaCha20Poly1305});
   switch (algorithm) {
@@ -62,11 +77,12 @@ std::span<const Kernel* const> kernels(Algorithm algorithm) {
 }
 
 std::span<const HeaderKernel* const> header_kernels(Algorithm algorithm) {
-  static const auto aes_128 =
-      make_list<HeaderKernel>({QUASI_RELAXED(Aes128Header) & scalar::kAes128Header});
-  static const auto aes_256 =
-      make_list<HeaderKernel>({QUASI_RELAXED(Aes256Header) & scalar::kAes256Header});
-  static const auto chacha = make_list<HeaderKernel>({&scalar::kChaCha20Header});
+  static const auto aes_128 = make_list<HeaderKernel>(
+      {QUASI_X86(AesniAes128Header) QUASI_RELAXED(Aes128Header) & scalar::kAes128Header});
+  static const auto aes_256 = make_list<HeaderKernel>(
+      {QUASI_X86(AesniAes256Header) QUASI_RELAXED(Aes256Header) & scalar::kAes256Header});
+  static const auto chacha =
+      make_list<HeaderKernel>({QUASI_SIMD(ChaCha20Header) & scalar::kChaCha20Header});
   switch (algorithm) {
     case Algorithm::aes_128_gcm:
       return aes_128.view();

@@ -59,8 +59,8 @@ struct ChaCha20Poly1305 {
       job.ok = constant_time_equal(tag, Bytes(job.tag, 16));
       if (job.ok) {
         crypt(state, job);
-      } else if (job.size != 0) {
-        std::memset(job.out, 0, job.size);
+      } else {
+        zero_output(job);
       }
       secure_wipe(tag, sizeof tag);
     }

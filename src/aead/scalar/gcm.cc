@@ -91,7 +91,7 @@ struct Gcm {
       crypt(state, job, mask);
       for (unsigned i = 0; i < 16; ++i) hash[i] = static_cast<std::uint8_t>(hash[i] ^ mask[i]);
       job.ok = constant_time_equal(hash, Bytes(job.tag, 16));
-      if (!job.ok) secure_wipe(job.out, job.size);
+      if (!job.ok) zero_output(job);
       secure_wipe(hash, sizeof hash);
     }
   }

@@ -95,7 +95,7 @@ struct Gcm {
       tag = tag ^ crypt(state, job) ^ load(job.tag);
       // All zeros when the tag was right.
       job.ok = (lane64<0>(tag) | lane64<1>(tag)) == 0;
-      if (!job.ok) secure_wipe(job.out, job.size);
+      if (!job.ok) zero_output(job);
     }
   }
 };

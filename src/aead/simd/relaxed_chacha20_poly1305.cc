@@ -128,7 +128,7 @@ struct ChaCha20Poly1305 {
       std::uint8_t tag[16];
       run<false>(state, job, tag);
       job.ok = constant_time_equal(tag, Bytes(job.tag, 16));
-      if (!job.ok) secure_wipe(job.out, job.size);
+      if (!job.ok) zero_output(job);
       secure_wipe(tag, sizeof tag);
     }
   }
