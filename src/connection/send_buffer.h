@@ -63,10 +63,10 @@ class SendBuffer {
 
   [[nodiscard]] bool has_lost() const { return !lost_.empty(); }
   [[nodiscard]] bool has_fresh() const { return next_ < end_; }
-  /// The first lost range.
+  /// The first lost range; only if has_lost().
   [[nodiscard]] Interval next_lost() const { return lost_.front(); }
 
-  /// The first lost bytes, at most `max`: they count as sent again.
+  /// The first lost bytes (has_lost()), at most `max`: they count as sent again.
   [[nodiscard]] DataChunk take_lost(std::uint64_t max);
   /// The next fresh bytes, at most `max`.
   [[nodiscard]] DataChunk take_fresh(std::uint64_t max);
