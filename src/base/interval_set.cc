@@ -54,7 +54,7 @@ void IntervalSet::close_slots(std::size_t i, std::size_t count) {
   size_ -= count;
 }
 
-std::optional<std::uint64_t> IntervalSet::insert(std::uint64_t begin, std::uint64_t end) {
+std::optional<std::uint64_t> IntervalSet::insert_anywhere(std::uint64_t begin, std::uint64_t end) {
   if (begin >= end) return 0;
   // First range that overlaps or touches on the left: its end is >= begin.
   const std::size_t first = begin == 0 ? 0 : find(begin - 1);

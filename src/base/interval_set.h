@@ -29,7 +29,14 @@ class IntervalSet {
   /// Adds [begin, end), merging with what it overlaps or touches. Returns how
   /// many numbers were not in the set before, or nothing (and changes nothing)
   /// when that would need more than max_intervals ranges.
-  [[nodiscard]] std::optional<std::uint64_t> insert(std::uint64_t begin, std::uint64_t end);
+  [[nodiscard]] std::optional<std::uint64_t> insert(std::uint64_t begin, std::uint64_t end) {
+    // What comes in order grows the last range.
+    if (size_ > 0 && begin < end && slot(size_ - 1).end == begin) {
+      slot(size_ - 1).end = end;
+      return end - begin;
+    }
+    return insert_anywhere(begin, end);
+  }
   /// The same, but at the cap the lowest range makes room. Returns the end of
   /// the range that was forgotten, or 0.
   std::uint64_t insert_dropping_lowest(std::uint64_t begin, std::uint64_t end);
@@ -101,6 +108,8 @@ class IntervalSet {
   [[nodiscard]] std::size_t mask() const { return ring_.size() - 1; }
   [[nodiscard]] const Interval& slot(std::size_t i) const { return ring_[(head_ + i) & mask()]; }
   [[nodiscard]] Interval& slot(std::size_t i) { return ring_[(head_ + i) & mask()]; }
+  [[nodiscard]] std::optional<std::uint64_t> insert_anywhere(std::uint64_t begin,
+                                                             std::uint64_t end);
   void open_slot(std::size_t i);
   void close_slots(std::size_t i, std::size_t count);
   void grow();

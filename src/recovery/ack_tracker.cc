@@ -67,7 +67,10 @@ void AckTracker::on_received(std::uint64_t packet_number, bool ack_eliciting, Ec
   if (packet_number < next_expected_eliciting_) {
     immediate_ = true;
   } else {
-    if (!received_.contains(next_expected_eliciting_, packet_number)) immediate_ = true;
+    if (packet_number > next_expected_eliciting_ &&
+        !received_.contains(next_expected_eliciting_, packet_number)) {
+      immediate_ = true;
+    }
     next_expected_eliciting_ = packet_number + 1;
   }
   if (ecn == Ecn::ce) immediate_ = true;
