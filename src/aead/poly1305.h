@@ -1,9 +1,12 @@
-// Poly1305 (RFC 8439 §2.5) on integers, two forms with the same interface:
+// Poly1305 (RFC 8439 §2.5) on integers, three forms with the same interface:
 //
 //   Poly1305Wide    two 64-bit limbs and a small third; 64 x 64 -> 128 products.
 //                   For native machines and Wasm with wide arithmetic.
 //   Poly1305Narrow  five 26-bit limbs; 32 x 32 -> 64 products. For plain Wasm,
 //                   where a 128-bit product is a call of four multiplications.
+//   Poly1305Pair    three 44-bit limbs and two blocks a step, (h + m) r^2 + m' r:
+//                   half the steps on the chain of dependent multiplications.
+//                   For native machines.
 //
 // h is a number modulo 2^130 - 5 that is not kept fully reduced.
 #pragma once
@@ -166,6 +169,106 @@ class Poly1305Narrow {
 
  private:
   static constexpr std::uint64_t kLimb = (1U << 26) - 1;
+  std::uint8_t pad_[16];
+};
+
+class Poly1305Pair {
+ public:
+  Poly1305Pair() = default;  // no key yet: only to be assigned to
+  explicit Poly1305Pair(const std::uint8_t* key) {
+    split(r_, load_le<std::uint64_t>(key) & kClamp0, load_le<std::uint64_t>(key + 8) & kClamp1);
+    Sums sums{};
+    sums.add(r_, r_);
+    sums.carry(square_);
+    std::memcpy(pad_, key + 16, 16);
+  }
+  ~Poly1305Pair() { secure_wipe(this, sizeof *this); }
+
+  /// 2^88 l2 + 2^44 l1 + l0.
+  struct Limbs {
+    std::uint64_t l0, l1, l2;
+  };
+
+  /// Bounds: limbs of a below 2^46 and of b below 2^45: 20 times a limb of b is below 2^50, so
+  /// each of the six products that meet in a sum is below 2^96.
+  struct Sums {
+    uint128 d0, d1, d2;
+
+    QUASI_INLINE void add(const Limbs& a, const Limbs& b) {
+      // 2^132 = 20 modulo p.
+      const std::uint64_t s1 = b.l1 * 20, s2 = b.l2 * 20;
+      d0 += uint128{a.l0} * b.l0 + uint128{a.l1} * s2 + uint128{a.l2} * s1;
+      d1 += uint128{a.l0} * b.l1 + uint128{a.l1} * b.l0 + uint128{a.l2} * s2;
+      d2 += uint128{a.l0} * b.l2 + uint128{a.l1} * b.l1 + uint128{a.l2} * b.l0;
+    }
+    QUASI_INLINE void carry(Limbs& h) {
+      d1 += static_cast<std::uint64_t>(d0 >> 44);
+      d2 += static_cast<std::uint64_t>(d1 >> 44);
+      const std::uint64_t l0 =
+          (static_cast<std::uint64_t>(d0) & kLimb) + static_cast<std::uint64_t>(d2 >> 42) * 5;
+      h.l0 = l0 & kLimb;
+      h.l1 = (static_cast<std::uint64_t>(d1) & kLimb) + (l0 >> 44);
+      h.l2 = static_cast<std::uint64_t>(d2) & kTopLimb;
+    }
+  };
+
+  static QUASI_INLINE void split(Limbs& out, std::uint64_t lo, std::uint64_t hi) {
+    out.l0 = lo & kLimb;
+    out.l1 = (lo >> 44 | hi << 20) & kLimb;
+    out.l2 = hi >> 24;
+  }
+
+  static QUASI_INLINE Limbs message(const std::uint8_t* p) {
+    Limbs m;
+    split(m, load_le<std::uint64_t>(p), load_le<std::uint64_t>(p + 8));
+    m.l2 |= std::uint64_t{1} << 40;
+    return m;
+  }
+
+  /// Two blocks: h = (h + m) square + m' r.
+  static QUASI_INLINE void step(Limbs& h, const Limbs& r, const Limbs& square,
+                                const std::uint8_t* p) {
+    Limbs a = message(p);
+    const Limbs b = message(p + 16);
+    a.l0 += h.l0;
+    a.l1 += h.l1;
+    a.l2 += h.l2;
+    Sums sums{};
+    sums.add(b, r);
+    sums.add(a, square);
+    sums.carry(h);
+  }
+
+  void blocks(const std::uint8_t* p, std::size_t count) {
+    Limbs h = h_;
+    const Limbs r = r_, square = square_;
+    QUASI_NO_UNROLL
+    for (; count >= 2; count -= 2, p += 32) step(h, r, square, p);
+    if (count != 0) {
+      Limbs a = message(p);
+      a.l0 += h.l0;
+      a.l1 += h.l1;
+      a.l2 += h.l2;
+      Sums sums{};
+      sums.add(a, r);
+      sums.carry(h);
+    }
+    h_ = h;
+  }
+
+  void finish(std::uint8_t* tag) const {
+    std::uint64_t l0 = h_.l0, l1 = h_.l1, l2 = h_.l2;
+    l2 += l1 >> 44;
+    l1 &= kLimb;
+    finish_poly1305(tag, l0 | l1 << 44, l1 >> 20 | l2 << 24, l2 >> 40, pad_);
+  }
+
+  /// The state, for woven kernels.
+  Limbs h_{}, r_, square_;
+
+ private:
+  static constexpr std::uint64_t kLimb = (std::uint64_t{1} << 44) - 1;
+  static constexpr std::uint64_t kTopLimb = (std::uint64_t{1} << 42) - 1;
   std::uint8_t pad_[16];
 };
 

@@ -64,7 +64,9 @@ std::span<const Kernel* const> kernels(Algorithm algorithm) {
                              QUASI_X86(AesniAes256Gcm) QUASI_RELAXED(Aes256Gcm) &
                          scalar::kAes256Gcm});
   static const auto chacha =
-      make_list<Kernel>({QUASI_RELAXED(ChaCha20Poly1305) & scalar::kChaCha20Poly1305});
+      make_list<Kernel>({QUASI_X86(Avx512ChaCha20Poly1305) QUASI_X86(Avx2ChaCha20Poly1305)
+                             QUASI_RELAXED(ChaCha20Poly1305) &
+                         scalar::kChaCha20Poly1305});
   switch (algorithm) {
     case Algorithm::aes_128_gcm:
       return aes_128.view();
@@ -81,8 +83,9 @@ std::span<const HeaderKernel* const> header_kernels(Algorithm algorithm) {
       {QUASI_X86(AesniAes128Header) QUASI_RELAXED(Aes128Header) & scalar::kAes128Header});
   static const auto aes_256 = make_list<HeaderKernel>(
       {QUASI_X86(AesniAes256Header) QUASI_RELAXED(Aes256Header) & scalar::kAes256Header});
-  static const auto chacha =
-      make_list<HeaderKernel>({QUASI_SIMD(ChaCha20Header) & scalar::kChaCha20Header});
+  static const auto chacha = make_list<HeaderKernel>(
+      {QUASI_X86(Avx512ChaCha20Header) QUASI_X86(Avx2ChaCha20Header) QUASI_SIMD(ChaCha20Header) &
+       scalar::kChaCha20Header});
   switch (algorithm) {
     case Algorithm::aes_128_gcm:
       return aes_128.view();

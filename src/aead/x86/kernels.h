@@ -21,6 +21,11 @@ extern const Kernel kVaes256Aes256Gcm;
 // The same with AVX-512, four blocks a vector.
 extern const Kernel kVaes512Aes128Gcm;
 extern const Kernel kVaes512Aes256Gcm;
+// Eight lanes of ChaCha20, and sixteen.
+extern const Kernel kAvx2ChaCha20Poly1305;
+extern const HeaderKernel kAvx2ChaCha20Header;
+extern const Kernel kAvx512ChaCha20Poly1305;
+extern const HeaderKernel kAvx512ChaCha20Header;
 
 bool supports_aesni();
 bool supports_vaes256();
