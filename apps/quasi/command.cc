@@ -76,6 +76,14 @@ Outcome<std::vector<tls::Suite>> parse_ciphers(const std::string& text) {
   return suites;
 }
 
+Outcome<CongestionController> parse_congestion(const std::string& text) {
+  if (text == "cubic") return CongestionController::cubic;
+  if (text == "newreno") return CongestionController::new_reno;
+  if (text == "bbr") return CongestionController::bbr;
+  return failure(kUsage, "Unknown congestion controller \"" + text +
+                             "\"; choose from cubic, newreno and bbr.");
+}
+
 std::string_view cipher_name(std::uint16_t suite) {
   for (const Cipher& cipher : kCiphers) {
     if (static_cast<std::uint16_t>(cipher.suite) == suite) return cipher.shown;

@@ -41,6 +41,8 @@ extern const CommandSpec kCertCommand;
 /// "aes128gcm", "aes256gcm", "chacha20", comma-separated, preferred first; an
 /// empty text means all three.
 [[nodiscard]] Outcome<std::vector<tls::Suite>> parse_ciphers(const std::string& text);
+/// "cubic", "newreno" or "bbr".
+[[nodiscard]] Outcome<CongestionController> parse_congestion(const std::string& text);
 [[nodiscard]] std::string_view cipher_name(std::uint16_t suite);
 
 /// Why a connection ended, as a sentence, with the exit code that goes with it.

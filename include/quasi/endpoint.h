@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quasi/bytes.h"
@@ -96,6 +97,8 @@ class Endpoint {
   void release(ConnectionHandle handle);
   /// Connections that are not yet gone for good, those draining included.
   [[nodiscard]] std::size_t connection_count() const;
+  /// Closes every connection, as Connection::close() does.
+  void close_all(std::uint64_t error_code, std::string_view reason);
   /// Stops accepting: new clients are refused, what runs goes on.
   void stop_accepting();
   [[nodiscard]] EndpointStats stats() const;

@@ -112,14 +112,32 @@ void finish_datagram(Core& core, Assembly& assembly, TxBatch& batch, Unsealed& u
   }
 }
 
+/// Sends a probe for a larger MTU when one is wanted: before the data, or a busy
+/// sender would never find out (RFC 8899 §4.1).
+void probe_mtu(Core& core, TxBatch& batch, Unsealed& unsealed, Instant now) {
+  if (!wants_mtu_probe(core)) return;
+  const std::size_t size = core.mtu.probe_size();
+  if (core.recovery.pacing_deadline(now) > now || batch.space().size() < size ||
+      core.path.send_allowance() < size || !core.recovery.has_room(PacketSpace::application)) {
+    return;
+  }
+  const auto built = build_mtu_probe(core, batch.space().first(size), now);
+  if (!built) return;
+  Assembly assembly;
+  assembly.room = batch.space().first(size);
+  assembly.packets[assembly.count++] = *built;
+  assembly.size = built->bytes.size();
+  finish_datagram(core, assembly, batch, unsealed, now);
+}
+
 /// Puts one datagram together; false when there is nothing to send now.
 bool build_datagram(Core& core, TxBatch& batch, Unsealed& unsealed, Instant now) {
   Assembly assembly;
-  const std::size_t probe = wants_mtu_probe(core) ? core.mtu.probe_size() : 0;
   const std::size_t limit = std::min<std::uint64_t>(
       {core.mtu.current(), core.path.send_allowance(), batch.space().size()});
   assembly.room = batch.space().first(limit);
-  const bool budget = core.recovery.can_send(core.mtu.current(), now);
+  // The same question as in transmit(): what may go, and else when.
+  const bool budget = core.recovery.pacing_deadline(now) <= now;
   if (core.recovery.should_mark_ect()) assembly.ecn = Ecn::ect0;
   for (const PacketSpace which : kSpaces) {
     Space& space = core.space(which);
@@ -139,17 +157,7 @@ bool build_datagram(Core& core, TxBatch& batch, Unsealed& unsealed, Instant now)
                         (which == PacketSpace::initial &&
                          (core.side == Side::client || built->ack_eliciting));
   }
-  if (assembly.count == 0) {
-    if (probe == 0 || !budget || batch.space().size() < probe ||
-        core.path.send_allowance() < probe) {
-      return false;
-    }
-    const auto built = build_mtu_probe(core, batch.space().first(probe), now);
-    if (!built) return false;
-    assembly.room = batch.space().first(probe);
-    assembly.packets[assembly.count++] = *built;
-    assembly.size = built->bytes.size();
-  }
+  if (assembly.count == 0) return false;
   finish_datagram(core, assembly, batch, unsealed, now);
   return true;
 }
@@ -189,6 +197,7 @@ bool transmit(Core& core, TxBatch& batch, Instant now) {
     }
     replenish_cids(core, now);
     answer_probe(core, batch, unsealed, now);
+    probe_mtu(core, batch, unsealed, now);
   }
   while (batch.space().size() >= limits::kMaxDatagramSize) {
     const bool closing = !core.is_open();

@@ -147,6 +147,13 @@ void Endpoint::release(ConnectionHandle handle) {
 }
 
 std::size_t Endpoint::connection_count() const { return state_->live; }
+
+void Endpoint::close_all(std::uint64_t error_code, std::string_view reason) {
+  for (Slot& slot : state_->slots) {
+    if (slot.connection) slot.connection->close(error_code, reason);
+  }
+}
+
 void Endpoint::stop_accepting() { state_->accepting = false; }
 EndpointStats Endpoint::stats() const { return state_->stats; }
 

@@ -31,7 +31,7 @@ TEST(ReplyLimiter, OverTenSecondsOfFlood) {
   Instant now = Instant::from_ns(0);
   std::uint64_t sent = 0;
   for (int i = 0; i < 100'000; ++i, now = now + Duration::microseconds(100)) {
-    sent += limiter.allow(now) ? 1 : 0;
+    if (limiter.allow(now)) ++sent;
   }
   const std::uint64_t most =
       std::uint64_t{10} * limits::kStatelessRepliesPerSecond + limits::kStatelessReplyBurst;

@@ -16,11 +16,11 @@ TEST(TimerHeap, AgreesWithAMap) {
   TimerHeap heap;
   std::map<std::uint32_t, std::int64_t> model;
   for (int step = 0; step < 20'000; ++step) {
-    const std::uint32_t id = random() % 200;
+    const auto id = static_cast<std::uint32_t>(random() % 200);
     switch (random() % 4) {
       case 0:
       case 1: {
-        const std::int64_t at = random() % 1000;
+        const auto at = static_cast<std::int64_t>(random() % 1000);
         heap.set(id, Instant::from_ns(at));
         model[id] = at;
         break;

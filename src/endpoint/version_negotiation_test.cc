@@ -76,7 +76,7 @@ TEST(VersionNegotiation, AnswerListsOursAndAReservedVersion) {
   EXPECT_TRUE(list.contains(wire::kVersion2));
   std::size_t reserved = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    reserved += wire::is_reserved_version(list[i]) ? 1 : 0;
+    if (wire::is_reserved_version(list[i])) ++reserved;
   }
   EXPECT_EQ(reserved, 1u);
 }

@@ -73,25 +73,33 @@ TEST(Transfer, BadNetworks) {
   }
 }
 
-TEST(Transfer, FivePercentLossUsesMoreThanHalfOfItsBottleneck) {
-  // 50 ms round trip, 5 % of the data lost at random, 2 Mbit/s.
+/// Goodput of a download over a 50 ms path that loses 5 % of its data at random, as
+/// a share of what a path that loses so much can carry.
+double lossy_share(CongestionController controller, std::uint64_t bits_per_second,
+                   std::uint64_t size) {
   Session::Options options;
   options.seed = 5;
   options.to_server.delay = options.to_client.delay = Duration::milliseconds(25);
   options.to_client.loss = 0.05;
-  options.to_client.bits_per_second = 2'000'000;
-  options.to_client.queue_bytes = 32 * 1024;
+  options.to_client.bits_per_second = bits_per_second;
+  options.to_client.queue_bytes = bits_per_second / 8 / 10;  // 100 ms
+  options.server.transport.congestion_controller = controller;
   Session session(options);
-  constexpr std::uint64_t kSize = 4 * kMiB;
-  session.fetch(kSize);
+  session.fetch(size);
   session.connect();
   const Instant start = session.pair.now();
-  ASSERT_TRUE(session.pair.run([&] { return session.all_fetched(); }, Duration::seconds(120)));
+  EXPECT_TRUE(session.pair.run([&] { return session.all_fetched(); }, Duration::seconds(300)));
   expect_all_right(session);
   const double seconds = (session.pair.now() - start).to_seconds();
-  // A path that loses 5 % carries at most 95 % of its rate.
-  const double allowed = 2'000'000.0 * 0.95;
-  EXPECT_GT(static_cast<double>(kSize) * 8 / seconds, allowed / 2);
+  return static_cast<double>(size) * 8 / seconds / (static_cast<double>(bits_per_second) * 0.95);
+}
+
+TEST(Transfer, FivePercentLossUsesMoreThanHalfOfItsBottleneck) {
+  // A loss-based controller reaches 1.2 * MSS / (RTT * sqrt(p)) at most, here about
+  // 1.2 Mbit/s; one that models the path does not mind random loss.
+  EXPECT_GT(lossy_share(CongestionController::cubic, 1'000'000, 4 * kMiB), 0.5);
+  EXPECT_GT(lossy_share(CongestionController::new_reno, 1'000'000, 4 * kMiB), 0.5);
+  EXPECT_GT(lossy_share(CongestionController::bbr, 20'000'000, 32 * kMiB), 0.5);
 }
 
 TEST(Transfer, RetryProvesTheAddress) {
@@ -125,6 +133,7 @@ TEST(Transfer, KeysAreUpdatedOften) {
   Session::Options options;
   options.server.transport.key_update_interval = 100;
   options.client.transport.key_update_interval = 100;
+  options.to_client.bits_per_second = 10'000'000;  // time enough: an update takes 3 PTO
   Session session(options);
   session.fetch(4 * kMiB);
   session.connect();
