@@ -58,7 +58,8 @@ class ClosedLoop {
     const double bdp = config.bits_per_second / 8 * config.rtt.to_seconds();
     queue_limit_ = std::max<std::size_t>(
         10, static_cast<std::size_t>(bdp * config.queue_bdp / config.packet_size));
-    blocks_ = (config.bytes + config.packet_size - 1) / config.packet_size;
+    blocks_ =
+        static_cast<std::size_t>((config.bytes + config.packet_size - 1) / config.packet_size);
     delivered_.assign(blocks_, false);
     acked_.assign(blocks_, false);
   }
@@ -103,9 +104,12 @@ class ClosedLoop {
   [[nodiscard]] const LossRecovery& recovery() const { return recovery_; }
 
   // The Sink.
-  void on_acked(PacketSpace, const SentRecord& record) { acked_[record.offset] = true; }
+  void on_acked(PacketSpace, const SentRecord& record) {
+    acked_[static_cast<std::size_t>(record.offset)] = true;
+  }
   void on_lost(PacketSpace, const SentRecord& record) {
-    if (!acked_[record.offset]) lost_.push_back(record.offset);
+    const auto block = static_cast<std::size_t>(record.offset);
+    if (!acked_[block]) lost_.push_back(block);
   }
 
  private:
@@ -114,7 +118,7 @@ class ClosedLoop {
     std::uint64_t order = 0;
     bool ack = false;
     std::uint64_t pn = 0;
-    std::uint64_t block = 0;
+    std::size_t block = 0;
     std::vector<AckRange> ranges;
     Duration ack_delay;
     friend bool operator<(const Event& a, const Event& b) {
@@ -132,12 +136,12 @@ class ClosedLoop {
   }
   [[nodiscard]] bool has_data() const { return next_block_ < blocks_ || !lost_.empty(); }
   bool chance(double p) { return std::uniform_real_distribution<double>(0, 1)(random_) < p; }
-  void receive(std::uint64_t block) {
+  void receive(std::size_t block) {
     if (block >= blocks_ || delivered_[block]) return;
     delivered_[block] = true;
     ++blocks_delivered_;
   }
-  void transmit(std::uint64_t block) {
+  void transmit(std::size_t block) {
     recovery_.add_record(PacketSpace::application,
                          {RecordKind::stream, false, 0, config_.packet_size, 0, block});
     const std::uint64_t pn = recovery_.next_packet_number(PacketSpace::application);
@@ -163,7 +167,7 @@ class ClosedLoop {
   }
   void send() {
     while (has_data() && recovery_.can_send(config_.packet_size, now_)) {
-      std::uint64_t block = 0;
+      std::size_t block = 0;
       if (!lost_.empty()) {
         block = lost_.back();
         lost_.pop_back();
@@ -204,7 +208,7 @@ class ClosedLoop {
     (void)recovery_.collect_probe_records(result.probe_space, result.probes, *this);
     for (unsigned i = 0; i < result.probes; ++i) {
       if (lost_.empty()) break;
-      const std::uint64_t block = lost_.back();
+      const std::size_t block = lost_.back();
       lost_.pop_back();
       transmit(block);
     }
@@ -219,14 +223,14 @@ class ClosedLoop {
   Instant link_free_;
   Duration packet_time_;
   std::size_t queue_limit_ = 0;
-  std::uint64_t blocks_ = 0;
+  std::size_t blocks_ = 0;
   std::uint64_t blocks_delivered_ = 0;
-  std::uint64_t next_block_ = 0;
+  std::size_t next_block_ = 0;
   std::uint64_t order_ = 0;
   std::uint64_t last_ack_largest_ = 0;
   std::vector<bool> delivered_;
   std::vector<bool> acked_;
-  std::vector<std::uint64_t> lost_;
+  std::vector<std::size_t> lost_;
   ClosedLoopResult result_;
 };
 

@@ -379,6 +379,7 @@ void LossRecovery::requeue_all(PacketSpace space, Sink& sink) {
     s.sent.for_each_record(packet, [&](const SentRecord& record) { sink.on_lost(space, record); });
   }
   s.loss_time = Instant::never();
+  pto_count_ = 0;  // RFC 9002 §6.3: a Retry starts over
 }
 
 }  // namespace quasi::recovery
