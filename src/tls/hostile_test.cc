@@ -48,18 +48,14 @@ TEST(Hostile, NoCommonProtocol) {
   EXPECT_STREQ(p->server_status.error().reason, "no common application protocol (ALPN)");
 }
 
-TEST(Hostile, ServerThatChoosesNoProtocol) {
-  // The server's EncryptedExtensions lose their ALPN. Its Finished does not cover
-  // that any more, but the protocol is checked before.
-  auto p = with_server_flight();
-  ASSERT_TRUE(p);
-  ASSERT_TRUE(p->client.session.read_handshake(Level::initial, p->client.inbox[0]));
+/// Takes one extension out of the EncryptedExtensions that `flight` starts with. The
+/// server's Finished does not cover that any more, but extensions are judged before.
+void remove_encrypted_extension(std::vector<std::uint8_t>& flight, std::uint8_t type) {
   // EncryptedExtensions (8): type, length (3), extensions' length (2), extensions.
-  std::vector<std::uint8_t>& flight = p->client.inbox[2];
   ASSERT_EQ(flight[0], 8);
   std::size_t at = 6;
   const std::size_t end = 4 + (std::size_t{flight[2]} << 8 | flight[3]);
-  while (at < end && !(flight[at] == 0 && flight[at + 1] == 16)) {
+  while (at < end && !(flight[at] == 0 && flight[at + 1] == type)) {
     at += 4 + (std::size_t{flight[at + 2]} << 8 | flight[at + 3]);
   }
   ASSERT_LT(at, end);
@@ -68,9 +64,27 @@ TEST(Hostile, ServerThatChoosesNoProtocol) {
                flight.begin() + static_cast<long>(at + size));
   flight[3] = static_cast<std::uint8_t>(flight[3] - size);
   flight[5] = static_cast<std::uint8_t>(flight[5] - size);
-  const Status status = p->client.session.read_handshake(Level::handshake, flight);
+}
+
+TEST(Hostile, ServerThatChoosesNoProtocol) {
+  // RFC 9001 §8.1: clients use no_application_protocol (0x0178) too.
+  auto p = with_server_flight();
+  ASSERT_TRUE(p);
+  ASSERT_TRUE(p->client.session.read_handshake(Level::initial, p->client.inbox[0]));
+  remove_encrypted_extension(p->client.inbox[2], 16);
+  const Status status = p->client.session.read_handshake(Level::handshake, p->client.inbox[2]);
   EXPECT_EQ(code_of(status), 0x0178u) << p->client.session.error_text();
   EXPECT_TRUE(contains(p->client.session.error_text(), "localhost speaks none"));
+}
+
+TEST(Hostile, ServerWithoutTransportParameters) {
+  // RFC 9001 §8.2: missing_extension (0x016d).
+  auto p = with_server_flight();
+  ASSERT_TRUE(p);
+  ASSERT_TRUE(p->client.session.read_handshake(Level::initial, p->client.inbox[0]));
+  remove_encrypted_extension(p->client.inbox[2], 0x39);
+  const Status status = p->client.session.read_handshake(Level::handshake, p->client.inbox[2]);
+  EXPECT_EQ(code_of(status), 0x016du) << p->client.session.error_text();
 }
 
 TEST(Hostile, NoCommonSuiteOrGroup) {

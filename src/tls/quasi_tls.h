@@ -94,17 +94,16 @@ int qt_session_write(qt_session* session, uint8_t* buffer, size_t capacity, qt_o
 typedef struct qt_state {
   uint8_t handshaking;
   uint8_t read_level;
-  uint8_t has_fingerprint;
   uint16_t suite;  // 0 until agreed
   uint16_t group;
   size_t alpn_size, peer_parameters_size, server_name_size;
-  uint8_t fingerprint[32];
 } qt_state;
 
 void qt_session_state(const qt_session* session, qt_state* state);
 
-enum qt_item { QT_ALPN = 0, QT_PEER_PARAMETERS = 1, QT_SERVER_NAME = 2 };
-/// Copies at most `capacity` bytes of the item and returns how many that were.
+enum qt_item { QT_ALPN = 0, QT_PEER_PARAMETERS = 1, QT_SERVER_NAME = 2, QT_PEER_FINGERPRINT = 3 };
+/// Copies at most `capacity` bytes of the item and returns how many that were. The
+/// fingerprint is the SHA-256 of the peer's certificate: 32 bytes, or none.
 size_t qt_session_copy(const qt_session* session, uint8_t item, uint8_t* buffer, size_t capacity);
 
 /// 0, or -1 when there are no 1-RTT keys yet.

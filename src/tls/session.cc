@@ -149,10 +149,10 @@ std::string Session::server_name() const {
 }
 
 std::optional<Fingerprint> Session::peer_fingerprint() const {
-  const qt_state state = state_of(handle_.get());
-  if (state.has_fingerprint == 0) return std::nullopt;
   Fingerprint out;
-  std::memcpy(out.data(), state.fingerprint, out.size());
+  if (qt_session_copy(handle_.get(), QT_PEER_FINGERPRINT, out.data(), out.size()) != out.size()) {
+    return std::nullopt;
+  }
   return out;
 }
 

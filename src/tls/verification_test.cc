@@ -158,5 +158,24 @@ TEST(Verification, ChainWithIntermediateAndRsaKey) {
   expect_refused(client, server, "chain.example", 0x0130, {"trusted authority"});
 }
 
+TEST(Verification, AuthoritysCertificateUsedByAServer) {
+  auto server = server_options();
+  server.certificate_pem = test_data("self_signed_authority.pem");
+  server.key_pem = test_data("self_signed_authority.key");
+  auto client = client_options();
+  client.ca_pem = server.certificate_pem;
+  client.unix_time = 1'800'000'000;
+  expect_refused(client, server, "localhost", 0x012e, {"CA:TRUE", "pin its fingerprint"});
+  // The cure works.
+  auto prints = fingerprints(server.certificate_pem);
+  ASSERT_TRUE(prints);
+  client.verify = ClientOptions::Verify::fingerprint;
+  client.fingerprint = prints->certificate;
+  auto p = pair(client, server);
+  ASSERT_TRUE(p);
+  p->run();
+  EXPECT_TRUE(p->complete()) << p->client.session.error_text();
+}
+
 }  // namespace
 }  // namespace quasi::tls

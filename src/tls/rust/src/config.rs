@@ -363,7 +363,7 @@ pub fn server(
     let chain = certificates(certificate_pem, "the certificate file")?;
     let key = PrivateKeyDer::from_pem_slice(key_pem).map_err(|e| match e {
         rustls::pki_types::pem::Error::NoItemsFound => {
-            "the key file holds no private key; a PEM file with a section BEGIN PRIVATE KEY is needed"
+            "the key file holds no private key; a PEM file with a section BEGIN PRIVATE KEY, without a passphrase, is needed"
                 .to_string()
         }
         e => format!("the key file is not valid PEM ({e})"),

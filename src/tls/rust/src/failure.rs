@@ -143,6 +143,9 @@ fn certificate_sentence(error: &CertificateError, peer: &str) -> String {
         C::InvalidPurpose | C::InvalidPurposeContext { .. } => {
             format!("the certificate of {peer} is not meant for servers")
         }
+        C::Other(other) if other.to_string().contains("CaUsedAsEndEntity") => format!(
+            "the certificate of {peer} is an authority's (CA:TRUE) and cannot serve; issue one with CA:FALSE, or pin its fingerprint"
+        ),
         C::Other(other) => format!("the certificate of {peer} was refused: {other}"),
         other => format!("the certificate of {peer} was refused: {other}"),
     }

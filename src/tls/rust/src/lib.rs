@@ -298,28 +298,23 @@ pub unsafe extern "C" fn qt_session_write(
 pub struct QtState {
     handshaking: u8,
     read_level: u8,
-    has_fingerprint: u8,
     suite: u16,
     group: u16,
     alpn_size: usize,
     peer_parameters_size: usize,
     server_name_size: usize,
-    fingerprint: [u8; 32],
 }
 
 #[no_mangle]
 pub extern "C" fn qt_session_state(session: &Session, state: &mut QtState) {
-    let fingerprint = session.peer_fingerprint();
     *state = QtState {
         handshaking: u8::from(session.is_handshaking()),
         read_level: session.read_level(),
-        has_fingerprint: u8::from(fingerprint.is_some()),
         suite: session.suite(),
         group: session.group(),
         alpn_size: session.alpn().len(),
         peer_parameters_size: session.peer_parameters().len(),
         server_name_size: session.server_name().len(),
-        fingerprint: fingerprint.unwrap_or_default(),
     };
 }
 
@@ -332,10 +327,15 @@ pub unsafe extern "C" fn qt_session_copy(
     buffer: *mut u8,
     capacity: usize,
 ) -> usize {
-    let bytes = match item {
+    let fingerprint;
+    let bytes: &[u8] = match item {
         0 => session.alpn(),
         1 => session.peer_parameters(),
         2 => session.server_name().as_bytes(),
+        3 => {
+            fingerprint = session.peer_fingerprint();
+            fingerprint.as_ref().map_or(&[], |f| f)
+        }
         _ => &[],
     };
     let size = bytes.len().min(capacity);
