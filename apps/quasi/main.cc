@@ -86,7 +86,3 @@ int quasi_main(int argc, char** argv) {
   return fail_with(
       {kUsage, "Unknown command \"" + arguments[0] + "\"; \"quasi --help\" lists them."});
 }
-
-#if !QUASI_WASM
-int main(int argc, char** argv) { return quasi_main(argc, argv); }
-#endif
