@@ -3,7 +3,7 @@
 // finds is added to the corpus and stays tested.
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -23,13 +23,21 @@ constexpr int kMutations = 400;  // of each input
 /// One input a line, in hexadecimal; `#` starts a comment.
 std::vector<Input> read_corpus(std::string_view name) {
   std::vector<Input> corpus;
-  std::ifstream file(std::string(QUASI_TEST_DATA_DIR "/") + std::string(name) + ".hex");
+  const std::string path = std::string(QUASI_TEST_DATA_DIR "/") + std::string(name) + ".hex";
+  std::FILE* file = std::fopen(path.c_str(), "r");  // Wasm has no file streams
+  if (file == nullptr) return corpus;
   std::string line;
-  while (std::getline(file, line)) {
-    line = line.substr(0, line.find('#'));
-    const Input input = from_hex(line);
+  for (int c = 0; c != EOF;) {
+    c = std::fgetc(file);
+    if (c != '\n' && c != EOF) {
+      line += static_cast<char>(c);
+      continue;
+    }
+    const Input input = from_hex(line.substr(0, line.find('#')));
     if (!input.empty()) corpus.push_back(input);
+    line.clear();
   }
+  std::fclose(file);
   return corpus;
 }
 
