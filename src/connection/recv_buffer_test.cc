@@ -368,19 +368,19 @@ void run_model(std::uint64_t seed, std::size_t largest, bool copy_reordered) {
       }
       for (std::uint64_t i = 0; i < size; ++i) at[i] = version;
       ASSERT_TRUE(buffer.insert(offset, Bytes(at, static_cast<std::size_t>(size)), block));
-      for (std::uint64_t i = offset; i < offset + size; ++i) {
+      for (auto i = static_cast<std::size_t>(offset); i < offset + size; ++i) {
         if (i < consumed || model[i] >= 0) continue;
         model[i] = version;
         ++present;
       }
-      std::uint64_t contiguous = buffer.read_offset();
+      auto contiguous = static_cast<std::size_t>(buffer.read_offset());
       while (contiguous < kTotal && model[contiguous] >= 0) ++contiguous;
       ASSERT_EQ(buffer.contiguous_end(), contiguous);
       ASSERT_EQ(account.buffered(), present);
       if (random() % 4 != 0) continue;
       std::array<Bytes, 3> spans;
       const std::size_t count = buffer.readable(spans);
-      std::uint64_t check = buffer.read_offset();
+      auto check = static_cast<std::size_t>(buffer.read_offset());
       for (const Bytes span : std::span(spans).first(count)) {
         for (const std::uint8_t b : span) ASSERT_EQ(b, model[check++]);
       }

@@ -303,7 +303,9 @@ TEST_F(StreamMapTest, MaxStreamsIsSentInTime) {
 TEST_F(StreamMapTest, StopSendingAndStreamInAnyOrder) {
   for (std::uint64_t i = 0; i < 4; ++i) {
     const StreamId id = i * 4;
-    if (i % 2 == 0) ASSERT_TRUE(map_.on_stop_sending(id, 7).has_value());
+    if (i % 2 == 0) {
+      ASSERT_TRUE(map_.on_stop_sending(id, 7).has_value());
+    }
     ASSERT_TRUE(receive(id, 0, 100, i < 2).has_value());
     ASSERT_TRUE(map_.on_stop_sending(id, 7).has_value());
     ASSERT_TRUE(map_.on_stop_sending(id, 8).has_value());
