@@ -3,7 +3,8 @@
 
 #ifdef QUASI_HAS_X86_KERNELS
 
-#include <algorithm>
+#include "aead/x86/target_aesni.h"
+// After the target: its order matters.
 
 #include "aead/x86/gcm.h"
 #include "aead/x86/widths.h"
@@ -63,5 +64,9 @@ constexpr HeaderKernel kAesniAes256Header =
     make_header_kernel<Header<kAes256Rounds>>("aesni", Algorithm::aes_256_gcm, supports_aesni);
 
 }  // namespace quasi::aead::x86
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
 
 #endif

@@ -3,6 +3,9 @@
 
 #ifdef QUASI_HAS_X86_KERNELS
 
+#include "aead/x86/target_avx2.h"
+// After the target: its order matters.
+
 #include "aead/x86/chacha20_poly1305.h"
 
 namespace quasi::aead::x86 {
@@ -13,5 +16,9 @@ constexpr HeaderKernel kAvx2ChaCha20Header = make_header_kernel<ChaCha20Header<L
     "avx2", Algorithm::chacha20_poly1305, supports_avx2);
 
 }  // namespace quasi::aead::x86
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
 
 #endif

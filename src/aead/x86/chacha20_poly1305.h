@@ -9,19 +9,11 @@
 // first pass instead.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <span>
-
-#include "aead/attributes.h"
-#include "aead/kernel.h"
-#include "aead/poly1305.h"
-#include "aead/scalar/chacha20.h"
 #include "aead/x86/lanes.h"
+#include "aead/x86/shared.h"
 
 namespace quasi::aead::x86 {
+namespace {  // a copy for each file: every file has its own instruction set
 
 struct ChaChaState {
   std::uint32_t words[8];
@@ -29,7 +21,7 @@ struct ChaChaState {
 
 /// Bytes that wait to be hashed, in pairs of blocks.
 struct Pending {
-  Poly1305Pair* poly = nullptr;
+  Poly1305Wide* poly = nullptr;
   const std::uint8_t* p = nullptr;
   std::size_t pairs = 0;
 };
@@ -83,19 +75,23 @@ struct ChaChaPass {
     for (unsigned i = 0; i < 3; ++i) x[13 + i] = start.nonce[i];
     unsigned i = 0;
     if (kPairs != 0 && pending.pairs >= kPairs) {
-      Poly1305Pair::Limbs h = pending.poly->h_;
-      const Poly1305Pair::Limbs r = pending.poly->r_, square = pending.poly->square_;
+      std::uint64_t h0 = pending.poly->h0_, h1 = pending.poly->h1_, h2 = pending.poly->h2_;
+      const std::uint64_t r0 = pending.poly->r0_, r1 = pending.poly->r1_, s1 = pending.poly->s1_;
       const std::uint8_t* p = pending.p;
       const unsigned woven =
           static_cast<unsigned>(std::min<std::size_t>(pending.pairs / kPairs, 10));
       QUASI_NO_UNROLL
       for (; i < woven; ++i) {
         QUASI_UNROLL
-        for (unsigned j = 0; j < kPairs; ++j) Poly1305Pair::step(h, r, square, p + 32 * j);
+        for (unsigned j = 0; j < 2 * kPairs; ++j)
+          Poly1305Wide::step(h0, h1, h2, r0, r1, s1, load_le<std::uint64_t>(p + 16 * j),
+                             load_le<std::uint64_t>(p + 16 * j + 8));
         p += 32 * kPairs;
         double_round(x);
       }
-      pending.poly->h_ = h;
+      pending.poly->h0_ = h0;
+      pending.poly->h1_ = h1;
+      pending.poly->h2_ = h2;
       pending.p = p;
       pending.pairs -= woven * kPairs;
     }
@@ -203,7 +199,7 @@ struct ChaCha20Poly1305 {
     return left;
   }
 
-  static QUASI_INLINE void finish(Poly1305Pair& poly, const Job& job, const std::uint8_t* rest,
+  static QUASI_INLINE void finish(Poly1305Wide& poly, const Job& job, const std::uint8_t* rest,
                                   std::size_t rest_size, std::uint8_t* tag) {
     poly1305_padded(poly, rest, rest_size);
     poly1305_lengths(poly, job.aad_size, job.size);
@@ -217,7 +213,7 @@ struct ChaCha20Poly1305 {
     alignas(64) std::uint8_t keys[kBurst][32];
     one_time_keys(state, jobs, keys);
     // A packet's last bytes are hashed while the next packet is encrypted.
-    Poly1305Pair polys[2];
+    Poly1305Wide polys[2] = {Poly1305Wide(keys[0]), Poly1305Wide(keys[0])};
     Pending pending;
     const Job* previous = nullptr;
     const auto close = [&](const Job& job) {
@@ -227,8 +223,8 @@ struct ChaCha20Poly1305 {
     };
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       Job& job = jobs[i];
-      Poly1305Pair& poly = polys[i & 1];
-      poly = Poly1305Pair(keys[i]);
+      Poly1305Wide& poly = polys[i & 1];
+      poly = Poly1305Wide(keys[i]);
       poly1305_padded(poly, job.aad, job.aad_size);
       const std::uint8_t* hashed = job.out;
       std::size_t done = 0;
@@ -265,7 +261,7 @@ struct ChaCha20Poly1305 {
     one_time_keys(state, jobs, keys);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       Job& job = jobs[i];
-      Poly1305Pair poly(keys[i]);
+      Poly1305Wide poly(keys[i]);
       poly1305_padded(poly, job.aad, job.aad_size);
       // In place, a pass overwrites what it decrypts: that is hashed within the pass, and the
       // last bytes before it.
@@ -360,4 +356,5 @@ struct ChaCha20Header {
   }
 };
 
+}  // namespace
 }  // namespace quasi::aead::x86

@@ -20,20 +20,10 @@
 //     power        B + 1      B        B - 1  ...      2        1
 #pragma once
 
-#include <immintrin.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <span>
-#include <utility>
-
-#include "aead/aes_schedule.h"
-#include "aead/attributes.h"
-#include "aead/kernel.h"
-#include "quasi/bytes.h"
+#include "aead/x86/shared.h"
 
 namespace quasi::aead::x86 {
+namespace {  // a copy for each file: every file has its own instruction set
 
 inline constexpr std::size_t kPowers = 96;
 
@@ -109,8 +99,10 @@ struct Gcm {
 
   // Sums of products, one 128-bit lane each.
   struct Sums {
-    V lo = W::zero(), mid = W::zero(), hi = W::zero();
+    V lo, mid, hi;
 
+    // Not member initialisers: implicit constructors would not be compiled for the target.
+    QUASI_INLINE void clear() { lo = mid = hi = W::zero(); }
     QUASI_INLINE void add(V x, V power) {
       lo = W::xor2(lo, W::template clmul<0x00>(x, power));
       mid = W::xor3(mid, W::template clmul<0x01>(x, power), W::template clmul<0x10>(x, power));
@@ -187,6 +179,7 @@ struct Gcm {
     constexpr std::size_t kChunk = (kPowers - 1) / kBlocks * kBlocks;
     std::size_t chunk = blocks > kChunk ? kChunk : blocks;
     Stream s;
+    s.sums.clear();
     s.counters = W::counter_start(job.nonce.data());
     s.first = W::in_lane_0(hash_aad(state, job));
     // The last chunk's last block meets H^2, the length H^1; other chunks end at H^1.
@@ -231,7 +224,7 @@ struct Gcm {
       chunk = blocks > kChunk ? kChunk : blocks;
       s.power = state.powers[kPowers - chunk - (chunk == blocks ? 1 : 0)];
       s.first = W::in_lane_0(s.sums.value());
-      s.sums = Sums{};
+      s.sums.clear();
       chunk_vectors = chunk / kBlocks;
     }
     if (left != 0) {
@@ -266,4 +259,5 @@ struct Gcm {
   }
 };
 
+}  // namespace
 }  // namespace quasi::aead::x86

@@ -2,14 +2,10 @@
 // names over AVX2 and AVX-512, for chacha20_poly1305.h.
 #pragma once
 
-#include <immintrin.h>
-
-#include <cstddef>
-#include <cstdint>
-
-#include "aead/attributes.h"
+#include "aead/x86/shared.h"
 
 namespace quasi::aead::x86 {
+namespace {  // a copy for each file: every file has its own instruction set
 
 /// Eight blocks in AVX2 registers.
 struct Lanes256 {
@@ -28,7 +24,7 @@ struct Lanes256 {
   static QUASI_INLINE V exclusive_or(V a, V b) { return _mm256_xor_si256(a, b); }
   template <int kBits>
   static QUASI_INLINE V rotate(V v) {
-#if defined(__AVX512VL__)
+#if defined(QUASI_X86_AVX512)
     return _mm256_rol_epi32(v, kBits);
 #else
     if constexpr (kBits == 16) {
@@ -83,7 +79,7 @@ struct Lanes256 {
   }
 };
 
-#if defined(__AVX512F__) && defined(__AVX512VL__)
+#if defined(QUASI_X86_AVX512)
 /// Sixteen blocks in AVX-512 registers.
 struct Lanes512 {
   using V = __m512i;
@@ -138,4 +134,5 @@ struct Lanes512 {
 };
 #endif
 
+}  // namespace
 }  // namespace quasi::aead::x86

@@ -3,6 +3,9 @@
 
 #ifdef QUASI_HAS_X86_KERNELS
 
+#include "aead/x86/target_vaes256.h"
+// After the target: its order matters.
+
 #include "aead/x86/gcm.h"
 #include "aead/x86/widths.h"
 
@@ -14,5 +17,9 @@ constexpr Kernel kVaes256Aes256Gcm = make_kernel<Gcm<Width256, kAes256Rounds, 8>
     "vaes256", Algorithm::aes_256_gcm, supports_vaes256);
 
 }  // namespace quasi::aead::x86
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
 
 #endif

@@ -2,15 +2,10 @@
 // width is there when the file that includes this is compiled for it.
 #pragma once
 
-#include <immintrin.h>
-
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
-#include "aead/attributes.h"
+#include "aead/x86/shared.h"
 
 namespace quasi::aead::x86 {
+namespace {  // a copy for each file: every file has its own instruction set
 
 /// One block of 1 to 16 bytes, padded with zeros.
 QUASI_INLINE __m128i load_short(const std::uint8_t* p, std::size_t size) {
@@ -80,7 +75,7 @@ struct Width128 {
   static QUASI_INLINE V keep_after_lane_0(V, std::size_t) { return zero(); }
 };
 
-#if defined(__VAES__) && defined(__VPCLMULQDQ__) && defined(__AVX2__)
+#if defined(QUASI_X86_VAES256)
 struct Width256 {
   using V = __m256i;
   static QUASI_INLINE V zero() { return _mm256_setzero_si256(); }
@@ -155,7 +150,7 @@ struct Width256 {
 };
 #endif
 
-#if defined(__VAES__) && defined(__VPCLMULQDQ__) && defined(__AVX512BW__) && defined(__AVX512VL__)
+#if defined(QUASI_X86_VAES512)
 struct Width512 {
   using V = __m512i;
   static QUASI_INLINE V zero() { return _mm512_setzero_si512(); }
@@ -225,4 +220,5 @@ struct Width512 {
 };
 #endif
 
+}  // namespace
 }  // namespace quasi::aead::x86

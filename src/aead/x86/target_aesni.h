@@ -1,0 +1,12 @@
+// Everything below this include is compiled for: aes, pclmul, ssse3, sse4.1.
+// The shared headers come first and stay at the baseline: were an inline function
+// of theirs compiled for AVX, the linker might keep that copy for the whole program.
+#include "aead/x86/shared.h"
+
+#define QUASI_X86_AESNI 1
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("aes,pclmul,ssse3,sse4.1"))), \
+                             apply_to = function)
+#else
+#pragma GCC target("aes,pclmul,ssse3,sse4.1")
+#endif
