@@ -67,3 +67,12 @@ function(quasi_component target)
             "$<TARGET_FILE:${target}>.component" "$<TARGET_FILE:${target}>"
     VERBATIM)
 endfunction()
+
+# quasi_component_test(TARGET): a program made by quasi_test, as a component: sockets
+# exist in components only.
+function(quasi_component_test target)
+  target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/apps/entry/test_main.cc")
+  quasi_component(${target})
+  set_target_properties(${target} PROPERTIES CROSSCOMPILING_EMULATOR
+    "${CMAKE_CROSSCOMPILING_EMULATOR};${QUASI_COMPONENT_FLAGS}")
+endfunction()
