@@ -53,7 +53,7 @@ bool seal(Core& core, Unsealed& unsealed, Instant now) {
 }
 
 void finish_packet(Core& core, const BuiltPacket& packet, Unsealed& unsealed, Ecn ecn,
-                   Instant now) {
+                   bool off_path, Instant now) {
   if (packet.layout.length_offset != 0) wire::set_length(packet.bytes, packet.layout);
   const std::size_t i = recovery::index_of(packet.space);
   protect::TxPacket& tx = unsealed.packets[i][unsealed.count[i]++];
@@ -62,13 +62,21 @@ void finish_packet(Core& core, const BuiltPacket& packet, Unsealed& unsealed, Ec
   tx.packet_number_offset = static_cast<std::uint32_t>(packet.layout.packet_number_offset);
   tx.packet_number_length = static_cast<std::uint32_t>(packet.layout.packet_number_length);
   tx.packet_number = packet.packet_number;
-  if (packet.closes) return;  // CONNECTION_CLOSE is not recovered
+  if (packet.closes) {
+    // CONNECTION_CLOSE is not recovered, but its number is used up: the next one may be
+    // padded differently, and no nonce protects two packets.
+    if (core.recovery.has_room(packet.space)) {
+      (void)core.recovery.on_packet_sent(packet.space, {}, now);
+    }
+    return;
+  }
   recovery::SentInfo info;
   info.size = static_cast<std::uint16_t>(packet.bytes.size());
   info.ack_eliciting = packet.ack_eliciting;
   info.in_flight = packet.ack_eliciting || packet.padded;
   info.ect = ecn == Ecn::ect0;
   info.mtu_probe = packet.mtu_probe;
+  info.off_path = off_path;
   (void)core.recovery.on_packet_sent(packet.space, info, now);
   ++core.stats.packets_sent;
   Space& space = core.space(packet.space);
@@ -98,7 +106,7 @@ void finish_datagram(Core& core, Assembly& assembly, TxBatch& batch, Unsealed& u
   }
   bool handshake_sent = false;
   for (std::size_t i = 0; i < assembly.count; ++i) {
-    finish_packet(core, assembly.packets[i], unsealed, assembly.ecn, now);
+    finish_packet(core, assembly.packets[i], unsealed, assembly.ecn, false, now);
     handshake_sent = handshake_sent || assembly.packets[i].space == PacketSpace::handshake;
   }
   batch.commit(static_cast<std::uint32_t>(assembly.size), assembly.ecn, core.path.remote,
@@ -133,15 +141,18 @@ void probe_mtu(Core& core, TxBatch& batch, Unsealed& unsealed, Instant now) {
 /// Puts one datagram together; false when there is nothing to send now.
 bool build_datagram(Core& core, TxBatch& batch, Unsealed& unsealed, Instant now) {
   Assembly assembly;
-  const std::size_t limit = std::min<std::uint64_t>(
-      {core.mtu.current(), core.path.send_allowance(), batch.space().size()});
+  const auto limit = static_cast<std::size_t>(std::min<std::uint64_t>(
+      {core.mtu.current(), core.path.send_allowance(), batch.space().size()}));
   assembly.room = batch.space().first(limit);
   // The same question as in transmit(): what may go, and else when.
   const bool budget = core.recovery.pacing_deadline(now) <= now;
   if (core.recovery.should_mark_ect()) assembly.ecn = Ecn::ect0;
   for (const PacketSpace which : kSpaces) {
     Space& space = core.space(which);
-    if (!space.can_send || !core.recovery.has_room(which)) continue;
+    if (!space.can_send) continue;
+    // A close may go once even to a peer that acknowledged nothing.
+    const bool last_word = !core.is_open() && core.closing_received == 0;
+    if (!core.recovery.has_room(which) && !last_word) continue;
     PacketRequest request;
     request.space = which;
     request.data_allowed = budget || space.probes > 0;
@@ -166,6 +177,7 @@ bool build_datagram(Core& core, TxBatch& batch, Unsealed& unsealed, Instant now)
 void answer_probe(Core& core, TxBatch& batch, Unsealed& unsealed, Instant now) {
   if (!core.probe_reply || !core.application().can_send) return;
   const ProbeReply reply = *std::exchange(core.probe_reply, std::nullopt);
+  if (!core.recovery.has_room(PacketSpace::application)) return;
   const std::size_t limit = std::min<std::size_t>(
       {limits::kMinDatagramSize, static_cast<std::size_t>(3 * reply.received),
        batch.space().size()});
@@ -173,7 +185,7 @@ void answer_probe(Core& core, TxBatch& batch, Unsealed& unsealed, Instant now) {
       build_path_response(core, reply.data, batch.space().first(limit), now);
   if (!built) return;
   if (built->bytes.size() < limit) pad_packet(*built, limit - built->bytes.size());
-  finish_packet(core, *built, unsealed, Ecn::not_ect, now);
+  finish_packet(core, *built, unsealed, Ecn::not_ect, true, now);
   batch.commit(static_cast<std::uint32_t>(built->bytes.size()), Ecn::not_ect, reply.remote,
                reply.local);
   core.stats.bytes_sent += built->bytes.size();
@@ -203,7 +215,10 @@ bool transmit(Core& core, TxBatch& batch, Instant now) {
     const bool closing = !core.is_open();
     if (!build_datagram(core, batch, unsealed, now)) {
       if (!closing && wants_data(core)) {
-        core.pacing_deadline = core.recovery.pacing_deadline(now);
+        // Only what time alone cures: who waits for the address to be validated, or for
+        // ACKs, would otherwise be woken without end.
+        const Instant later = core.recovery.pacing_deadline(now);
+        if (later > now) core.pacing_deadline = later;
       } else if (!closing) {
         core.recovery.on_application_limited();
       }
@@ -216,6 +231,11 @@ bool transmit(Core& core, TxBatch& batch, Instant now) {
   }
   core.close_wanted = core.close_wanted && core.phase == Phase::closing && batch.count() == before;
   (void)seal(core, unsealed, now);
+  if (core.side == Side::server) {
+    // RFC 9002 §6.2.2.1: no probe timer runs while the address gets nothing more.
+    core.recovery.set_amplification_blocked(core.path.send_allowance() <
+                                            limits::kMinDatagramSize);
+  }
   return batch.count() > before;
 }
 
