@@ -55,17 +55,17 @@ List<K> make_list(std::initializer_list<const K*> candidates) {
 }  // namespace
 
 std::span<const Kernel* const> kernels(Algorithm algorithm) {
-  static const auto aes_128 =
-      make_list<Kernel>({QUASI_X86(Vaes512Aes128Gcm) QUASI_X86(Vaes256Aes128Gcm)
-                             QUASI_X86(AesniAes128Gcm) QUASI_RELAXED(Aes128Gcm) &
-                         scalar::kAes128Gcm});
-  static const auto aes_256 =
-      make_list<Kernel>({QUASI_X86(Vaes512Aes256Gcm) QUASI_X86(Vaes256Aes256Gcm)
-                             QUASI_X86(AesniAes256Gcm) QUASI_RELAXED(Aes256Gcm) &
-                         scalar::kAes256Gcm});
+  static const auto aes_128 = make_list<Kernel>(
+      {QUASI_X86(Vaes512Aes128Gcm) QUASI_X86(Vaes256Aes128Gcm) QUASI_X86(AesniAes128Gcm)
+           QUASI_RELAXED(Aes128Gcm) QUASI_SIMD(Aes128Gcm) &
+       scalar::kAes128Gcm});
+  static const auto aes_256 = make_list<Kernel>(
+      {QUASI_X86(Vaes512Aes256Gcm) QUASI_X86(Vaes256Aes256Gcm) QUASI_X86(AesniAes256Gcm)
+           QUASI_RELAXED(Aes256Gcm) QUASI_SIMD(Aes256Gcm) &
+       scalar::kAes256Gcm});
   static const auto chacha =
       make_list<Kernel>({QUASI_X86(Avx512ChaCha20Poly1305) QUASI_X86(Avx2ChaCha20Poly1305)
-                             QUASI_RELAXED(ChaCha20Poly1305) &
+                             QUASI_RELAXED(ChaCha20Poly1305) QUASI_SIMD(ChaCha20Poly1305) &
                          scalar::kChaCha20Poly1305});
   switch (algorithm) {
     case Algorithm::aes_128_gcm:
@@ -80,9 +80,11 @@ std::span<const Kernel* const> kernels(Algorithm algorithm) {
 
 std::span<const HeaderKernel* const> header_kernels(Algorithm algorithm) {
   static const auto aes_128 = make_list<HeaderKernel>(
-      {QUASI_X86(AesniAes128Header) QUASI_RELAXED(Aes128Header) & scalar::kAes128Header});
+      {QUASI_X86(AesniAes128Header) QUASI_RELAXED(Aes128Header) QUASI_SIMD(Aes128Header) &
+       scalar::kAes128Header});
   static const auto aes_256 = make_list<HeaderKernel>(
-      {QUASI_X86(AesniAes256Header) QUASI_RELAXED(Aes256Header) & scalar::kAes256Header});
+      {QUASI_X86(AesniAes256Header) QUASI_RELAXED(Aes256Header) QUASI_SIMD(Aes256Header) &
+       scalar::kAes256Header});
   static const auto chacha = make_list<HeaderKernel>(
       {QUASI_X86(Avx512ChaCha20Header) QUASI_X86(Avx2ChaCha20Header) QUASI_SIMD(ChaCha20Header) &
        scalar::kChaCha20Header});
