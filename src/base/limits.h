@@ -83,6 +83,14 @@ inline constexpr std::uint64_t kMaxStreamCount = std::uint64_t{1} << 60;
 /// frame can open them all, at about 600 bytes each.
 inline constexpr std::uint64_t kMaxConcurrentStreams = std::uint64_t{1} << 16;
 
+/// Largest TransportConfig::send_buffer: fits 32-bit sizes with room to spare.
+inline constexpr std::uint64_t kMaxSendBuffer = std::uint64_t{1} << 29;
+
+/// All streams of a connection together hold at most this many times
+/// TransportConfig::send_buffer: a peer that opens many and reads none must not make
+/// us keep a full buffer for each.
+inline constexpr std::uint64_t kSendBuffersPerConnection = 4;
+
 /// Streams of a connection whose reset is remembered after they are gone, so that
 /// nobody takes a truncated stream for a finished one.
 inline constexpr std::size_t kRememberedResets = 64;

@@ -38,6 +38,7 @@ struct Stream {
   ListHook<Stream> send_hook;
   ListHook<Stream> control_hook;
   ListHook<Stream> event_hook;
+  ListHook<Stream> wait_hook;
 };
 
 }  // namespace quasi::connection

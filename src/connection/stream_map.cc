@@ -17,6 +17,7 @@ StreamMap::StreamMap(const StreamConfig& config, BufferPool& blocks)
   config_.max_streams_uni = std::min(config.max_streams_uni, limits::kMaxConcurrentStreams);
   config_.stream_window = std::min(config.stream_window, limits::kMaxReceiveWindow);
   config_.connection_window = std::min(config.connection_window, limits::kMaxReceiveWindow);
+  config_.send_buffer = std::min(config.send_buffer, limits::kMaxSendBuffer);
   receive_window_.open(config_.connection_window, config_.max_connection_window);
   send_window_.open(0);
   resets_.fill(~StreamId{0});
@@ -165,7 +166,12 @@ Status StreamMap::on_stop_sending(StreamId id, std::uint64_t error_code) {
   if (!found) return std::unexpected(found.error());
   Stream* stream = *found;
   if (stream == nullptr) return {};
-  if (stream->send.on_stop_sending(error_code)) add_event(*stream, Stream::kStopped);
+  const std::uint64_t held = stream->send.buffer().held();
+  if (stream->send.on_stop_sending(error_code)) {
+    settle_held(*stream, held);
+    stream->events &= static_cast<std::uint8_t>(~Stream::kWritable);
+    add_event(*stream, Stream::kStopped);
+  }
   settle(*stream);
   return {};
 }
@@ -328,6 +334,7 @@ void StreamMap::close(Stream& stream) {
   const StreamId id = stream.id;
   leave_turn(stream);
   if (stream.control_hook.linked) control_.remove(stream);
+  if (stream.wait_hook.linked) waiting_.remove(stream);
   streams_.erase(stream);
   if (!is_ours(id)) ++kinds_[kind_of(id)].closed;
 }

@@ -158,6 +158,7 @@ class StreamMap {
   [[nodiscard]] RecvAccount& account() { return account_; }
   [[nodiscard]] const ConnectionReceiveWindow& receive_window() const { return receive_window_; }
   [[nodiscard]] const SendWindow& send_window() const { return send_window_; }
+  [[nodiscard]] std::uint64_t send_held() const { return held_; }
   [[nodiscard]] std::size_t open_count() const { return streams_.size(); }
   /// First transmissions of stream bytes; what arrived (highest offsets).
   [[nodiscard]] std::uint64_t bytes_sent() const { return send_window_.used(); }
@@ -204,6 +205,10 @@ class StreamMap {
   [[nodiscard]] std::optional<ControlFrame> take_connection_control(Instant now, Duration rtt);
   [[nodiscard]] ControlFrame take_stream_control(Instant now, Duration rtt);
   void remember_reset(StreamId id);
+  [[nodiscard]] std::uint64_t send_room() const;
+  /// A stream's send buffer held `before` bytes and may hold other now.
+  void settle_held(const Stream& stream, std::uint64_t before);
+  void wake_waiting();
 
   static constexpr std::size_t kUrgencies = 8;
 
@@ -219,6 +224,8 @@ class StreamMap {
   std::uint8_t fresh_urgencies_ = 0;  // bit i: fresh_[i] has streams
   IntrusiveList<Stream, &Stream::control_hook> control_;
   IntrusiveList<Stream, &Stream::event_hook> events_;
+  IntrusiveList<Stream, &Stream::wait_hook> waiting_;  // found the connection's buffer full
+  std::uint64_t held_ = 0;                             // bytes in all send buffers
   std::array<StreamId, limits::kRememberedResets> resets_;
   std::size_t next_reset_ = 0;
   StreamTable streams_;

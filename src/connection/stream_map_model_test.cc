@@ -333,6 +333,7 @@ void run(std::uint64_t seed) {
       EXPECT_EQ(map.open_count(), 0U);
       EXPECT_EQ(map.account().buffered(), 0U);
       EXPECT_EQ(map.account().pinned(), 0U);
+      EXPECT_EQ(map.send_held(), 0U);
       EXPECT_EQ(map.receive_window().consumed(), map.receive_window().received());
       EXPECT_EQ(map.bytes_received(), peers[1 - i]->map().bytes_sent());
       EXPECT_GT(peers[i]->opened, 5U);

@@ -183,7 +183,9 @@ bool StreamMap::on_acked(const SentRecord& record) {
         stream->send.on_reset_acked();
       } else {
         const bool was_terminal = stream->send.is_terminal();
+        const std::uint64_t held = stream->send.buffer().held();
         stream->send.on_acked(record.offset, record.length, record.fin);
+        settle_held(*stream, held);
         if (stream->send.is_terminal() && !was_terminal) add_event(*stream, Stream::kSent);
         if (stream->send.take_writable()) add_event(*stream, Stream::kWritable);
       }
@@ -274,10 +276,37 @@ std::optional<StreamId> StreamMap::open_stream(Direction direction) {
   return id;
 }
 
+std::uint64_t StreamMap::send_room() const {
+  const std::uint64_t total = config_.send_buffer * limits::kSendBuffersPerConnection;
+  return total > held_ ? total - held_ : 0;
+}
+
+void StreamMap::settle_held(const Stream& stream, std::uint64_t before) {
+  held_ = held_ + stream.send.buffer().held() - before;
+  if (!waiting_.empty()) wake_waiting();
+}
+
+// Streams that found no room in the connection's buffer hear when there is some, all
+// at once; whoever then comes too late waits behind the others.
+void StreamMap::wake_waiting() {
+  if (send_room() < std::max<std::uint64_t>(config_.send_buffer / 4, 1)) return;
+  while (!waiting_.empty()) {
+    Stream& stream = *waiting_.front();
+    waiting_.remove(stream);
+    if (stream.send.writable() != 0) add_event(stream, Stream::kWritable);
+  }
+}
+
 std::size_t StreamMap::write(StreamId id, Bytes data) {
   Stream* stream = streams_.find(id);
-  if (stream == nullptr) return 0;
-  const std::size_t taken = stream->send.write(data);
+  if (stream == nullptr || !stream->send.can_write()) return 0;
+  const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(send_room(), data.size()));
+  const std::uint64_t held = stream->send.buffer().held();
+  const std::size_t taken = stream->send.write(data.first(room));
+  settle_held(*stream, held);
+  if (taken == room && room < data.size() && !stream->wait_hook.linked) {
+    waiting_.push_back(*stream);
+  }
   settle_turn(*stream);
   settle_control(*stream);
   return taken;
@@ -285,7 +314,8 @@ std::size_t StreamMap::write(StreamId id, Bytes data) {
 
 std::size_t StreamMap::writable(StreamId id) const {
   const Stream* stream = streams_.find(id);
-  return stream == nullptr ? 0 : stream->send.writable();
+  if (stream == nullptr) return 0;
+  return static_cast<std::size_t>(std::min<std::uint64_t>(stream->send.writable(), send_room()));
 }
 
 void StreamMap::finish(StreamId id) {
@@ -298,7 +328,9 @@ void StreamMap::finish(StreamId id) {
 void StreamMap::reset(StreamId id, std::uint64_t error_code) {
   Stream* stream = streams_.find(id);
   if (stream == nullptr) return;
+  const std::uint64_t held = stream->send.buffer().held();
   if (stream->send.reset(error_code)) {
+    settle_held(*stream, held);
     stream->events &= static_cast<std::uint8_t>(~Stream::kWritable);
   }
   settle(*stream);

@@ -470,6 +470,43 @@ TEST_F(StreamMapTest, RemoteLimitsRaisedLaterReachOpenStreams) {
   EXPECT_EQ(map.take_data(9000).size, 2000U);
 }
 
+// A peer that opens many streams and reads none holds a bounded part of our memory.
+TEST_F(StreamMapTest, SendBuffersOfAllStreamsAreBounded) {
+  const std::vector<std::uint8_t> data(200'000, 1);
+  std::vector<StreamId> ids;
+  std::uint64_t total = 0;
+  for (int i = 0; i < 8; ++i) {
+    ids.push_back(*map_.open_stream(Direction::bidirectional));
+    total += map_.write(ids.back(), data);
+    EXPECT_EQ(map_.send_held(), total);
+  }
+  EXPECT_EQ(total, limits::kSendBuffersPerConnection * 200'000);
+  EXPECT_EQ(map_.writable(ids[0]), 0U);
+  EXPECT_EQ(map_.writable(ids[7]), 0U);
+  EXPECT_TRUE(events().empty());
+  map_.reset(ids[1], 0);
+  EXPECT_EQ(map_.send_held(), total - 200'000);
+  std::vector<StreamId> told;
+  for (const Event& e : events()) {
+    EXPECT_EQ(e.kind, EventKind::stream_writable);
+    told.push_back(e.stream);
+  }
+  EXPECT_EQ(told, (std::vector<StreamId>{ids[4], ids[5], ids[6], ids[7]}));
+  EXPECT_EQ(map_.write(ids[5], data), 200'000U);
+  EXPECT_EQ(map_.write(ids[4], data), 0U);
+  EXPECT_EQ(map_.write(ids[7], data), 0U);
+  ASSERT_TRUE(map_.on_stop_sending(ids[5], 0).has_value());
+  told.clear();
+  for (const Event& e : events()) {
+    if (e.kind == EventKind::stream_writable) told.push_back(e.stream);
+  }
+  EXPECT_EQ(told, (std::vector<StreamId>{ids[4], ids[7]}));
+  for (const StreamId id : ids) map_.reset(id, 0);
+  EXPECT_EQ(map_.send_held(), 0U);
+  send_and_ack_all();
+  EXPECT_EQ(blocks_.in_use(), 0U);
+}
+
 TEST_F(StreamMapTest, ConfigurationIsCut) {
   StreamConfig huge;
   huge.max_streams_bidi = limits::kMaxVarint;
