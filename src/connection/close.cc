@@ -50,13 +50,17 @@ std::string printable(Bytes text) {
   return out;
 }
 
-void close_with_error(Core& core, const Error& error, std::string detail, Instant now) {
+void close_with_error(Core& core, const Error& error, const std::string& detail, Instant now) {
   if (!core.is_open()) return;
   core.close_reason = CloseReason();
   core.close_reason.kind = CloseReason::Kind::transport;
   core.close_reason.error_code = static_cast<std::uint64_t>(error.code);
   core.close_reason.frame_type = error.frame_type;
-  core.close_reason.reason = detail.empty() ? error.reason : std::move(detail);
+  // Details of TLS may quote the peer's certificate.
+  core.close_reason.reason =
+      detail.empty() ? error.reason
+                     : printable(Bytes(reinterpret_cast<const std::uint8_t*>(detail.data()),
+                                       detail.size()));
   start_closing(core, now);
 }
 

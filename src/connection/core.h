@@ -242,7 +242,7 @@ void restart_idle_timer(Core& core, Instant now);
 
 // --- close.cc
 /// Closes with an error found here; the first reason counts.
-void close_with_error(Core& core, const Error& error, std::string detail, Instant now);
+void close_with_error(Core& core, const Error& error, const std::string& detail, Instant now);
 /// Carries out Connection::close(), whose reason is already set.
 void close_by_application(Core& core, Instant now);
 /// The peer's CONNECTION_CLOSE.
@@ -257,6 +257,8 @@ void on_path_packet(Core& core, const RxDatagram& datagram, bool non_probing, bo
                     Instant now);
 void on_path_challenge(Core& core, const ChallengeData& data, const RxDatagram& datagram);
 void on_path_response(Core& core, const ChallengeData& data, Instant now);
+/// Largest datagram that both sides' parameters allow.
+[[nodiscard]] std::size_t peer_datagram_limit(const Core& core);
 /// The connection ID in use changed: its reset token is the one to watch for.
 void watch_current_token(Core& core);
 

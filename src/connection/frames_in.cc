@@ -21,6 +21,11 @@ Status count_glitch(Core& core, std::uint64_t frame_type) {
               frame_type);
 }
 
+/// Useful packets make up for frames such as MAX_DATA, which honest peers send with them.
+void forgive_glitches(Core& core, std::uint64_t packets) {
+  core.glitches -= std::min(core.glitches, packets);
+}
+
 Status on_ack(Core& core, const wire::AckFrame& ack, const PacketContext& packet, Instant now) {
   const std::uint64_t exponent =
       core.have_peer_parameters ? core.peer_parameters.ack_delay_exponent : 3;
@@ -38,9 +43,12 @@ Status on_ack(Core& core, const wire::AckFrame& ack, const PacketContext& packet
   if (std::exchange(core.recovery_mtu_changed, false)) {
     core.recovery.set_max_datagram_size(core.mtu.current());
   }
+  if (core.recovery.rtt().has_sample()) {
+    core.application().acks.set_rtt(core.recovery.rtt().smoothed());
+  }
   if (result->newly_acked > 0) {
     core.space(packet.space).probes = 0;
-    if (core.glitches > 0) --core.glitches;
+    forgive_glitches(core, result->newly_acked);
     return {};
   }
   return count_glitch(core, wire::frame_type::kAck);
@@ -53,10 +61,10 @@ Status on_crypto(Core& core, const wire::CryptoFrame& frame, const PacketContext
 
 Status on_new_connection_id(Core& core, const wire::NewConnectionIdFrame& frame) {
   const std::uint64_t before = core.remote_cids.current_sequence();
-  QUASI_TRY(core.remote_cids.on_new_connection_id(frame.sequence, frame.retire_prior_to, frame.connection_id,
-                                                  frame.reset_token));
+  QUASI_TRY(core.remote_cids.on_new_connection_id(frame.sequence, frame.retire_prior_to,
+                                                  frame.connection_id, frame.reset_token));
   if (core.remote_cids.current_sequence() != before) watch_current_token(core);
-  return {};
+  return count_glitch(core, wire::frame_type::kNewConnectionId);
 }
 
 Status on_retire_connection_id(Core& core, const wire::RetireConnectionIdFrame& frame,
@@ -76,7 +84,7 @@ Status on_new_token(Core& core, const wire::NewTokenFrame& frame) {
                 wire::frame_type::kNewToken);
   }
   core.received_token.assign(frame.token.begin(), frame.token.end());
-  return {};
+  return count_glitch(core, wire::frame_type::kNewToken);
 }
 
 Status on_handshake_done(Core& core, Instant now) {
@@ -85,7 +93,7 @@ Status on_handshake_done(Core& core, Instant now) {
                 wire::frame_type::kHandshakeDone);
   }
   confirm_handshake(core, now);
-  return {};
+  return count_glitch(core, wire::frame_type::kHandshakeDone);
 }
 
 Status on_datagram(Core& core, const wire::DatagramFrame& frame) {
@@ -118,12 +126,14 @@ Status handle(Core& core, const Frame& frame, PacketContext& packet, Instant now
     case FrameKind::ack:
       return on_ack(core, frame.ack, packet, now);
     case FrameKind::reset_stream:
-      return core.streams.on_reset_stream(frame.reset_stream.stream_id,
-                                          frame.reset_stream.error_code,
-                                          frame.reset_stream.final_size);
+      QUASI_TRY(core.streams.on_reset_stream(frame.reset_stream.stream_id,
+                                             frame.reset_stream.error_code,
+                                             frame.reset_stream.final_size));
+      return count_glitch(core, frame.type);
     case FrameKind::stop_sending:
-      return core.streams.on_stop_sending(frame.stop_sending.stream_id,
-                                          frame.stop_sending.error_code);
+      QUASI_TRY(core.streams.on_stop_sending(frame.stop_sending.stream_id,
+                                             frame.stop_sending.error_code));
+      return count_glitch(core, frame.type);
     case FrameKind::crypto:
       return on_crypto(core, frame.crypto, packet);
     case FrameKind::new_token:
@@ -165,7 +175,7 @@ Status handle(Core& core, const Frame& frame, PacketContext& packet, Instant now
       return count_glitch(core, frame.type);
     case FrameKind::path_response:
       on_path_response(core, frame.path_response.data, now);
-      return {};
+      return count_glitch(core, frame.type);
     case FrameKind::connection_close:
       on_peer_close(core, frame.connection_close, now);
       return {};
@@ -185,6 +195,7 @@ Status handle_frames(Core& core, Bytes payload, PacketContext& packet, Instant n
   Frame frame;
   unsigned acks = 0;
   bool crypto = false;
+  const std::uint64_t stream_bytes = core.streams.bytes_received();
   for (;;) {
     const auto more = parser.next(frame);
     if (!more) return std::unexpected(more.error());
@@ -197,6 +208,7 @@ Status handle_frames(Core& core, Bytes payload, PacketContext& packet, Instant n
     QUASI_TRY(handle(core, frame, packet, now));
     if (!core.is_open()) return {};  // RFC 9000 §10.2: nothing after a close matters
   }
+  if (core.streams.bytes_received() != stream_bytes) forgive_glitches(core, 1);
   // Post-handshake messages (NewSessionTicket); handshake packets are driven later.
   if (crypto && packet.space == PacketSpace::application) drive_handshake(core, now);
   return {};

@@ -139,9 +139,7 @@ Status apply_peer_parameters(Core& core) {
     QUASI_TRY(core.remote_cids.add_preferred_address(p.preferred_address->connection_id,
                                                      p.preferred_address->reset_token));
   }
-  core.mtu = MtuProber(core.config.mtu_discovery,
-                       std::min<std::size_t>(core.config.max_udp_payload_size,
-                                             static_cast<std::size_t>(p.max_udp_payload_size)),
+  core.mtu = MtuProber(core.config.mtu_discovery, peer_datagram_limit(core),
                        core.path.remote.family == SocketAddress::Family::ipv6);
   return {};
 }

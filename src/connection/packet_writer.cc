@@ -223,7 +223,10 @@ void write_close(Draft& d) {
     frame.error_code = static_cast<std::uint64_t>(TransportErrorCode::application_error);
     frame.reason = {};
   }
-  if (wire::write(d.writer, frame)) d.packet.closes = true;
+  d.packet.closes = wire::write(d.writer, frame);
+  if (d.packet.closes) return;
+  frame.reason = {};  // an address that is not validated may leave room for the code only
+  d.packet.closes = wire::write(d.writer, frame);
 }
 
 /// Whether the space has anything to say now.

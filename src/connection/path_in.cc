@@ -21,6 +21,11 @@ void start_validation(Core& core, Instant now) {
 
 }  // namespace
 
+std::size_t peer_datagram_limit(const Core& core) {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(
+      core.config.max_udp_payload_size, core.peer_parameters.max_udp_payload_size));
+}
+
 void watch_current_token(Core& core) {
   const auto token = core.remote_cids.current_token();
   core.router->watch_reset_token(core.handle,
@@ -50,6 +55,16 @@ void on_path_packet(Core& core, const RxDatagram& datagram, bool non_probing, bo
   // RFC 9000 §9.3: only the newest packet moves a connection, only when it is more
   // than a probe, only once the handshake is confirmed, and only clients move.
   if (core.side != Side::server || !core.confirmed || !non_probing || !newest) return;
+  if (core.previous_path && core.previous_path->remote == datagram.remote) {
+    // Back where the peer was proved to be: a spoofed packet lured us away, or the peer
+    // changed its mind (RFC 9000 §9.3.3).
+    core.path = *core.previous_path;
+    core.path.local = datagram.local;
+    core.previous_path.reset();
+    core.recovery.on_path_changed(now, false);
+    core.recovery.set_amplification_blocked(false);
+    return;
+  }
   const bool same_host = datagram.remote.family == core.path.remote.family &&
                          datagram.remote.ip == core.path.remote.ip;
   if (core.path.validated) core.previous_path = core.path;
@@ -59,6 +74,12 @@ void on_path_packet(Core& core, const RxDatagram& datagram, bool non_probing, bo
   core.path.bytes_received = datagram.size;
   // RFC 9000 §9.5: another path gets another connection ID, when there is one.
   if (core.remote_cids.switch_to_spare()) watch_current_token(core);
+  if (!same_host) {
+    // RFC 9000 §14.3: another path has another MTU.
+    core.mtu = MtuProber(core.config.mtu_discovery, peer_datagram_limit(core),
+                         core.path.remote.family == SocketAddress::Family::ipv6);
+    core.recovery.set_max_datagram_size(core.mtu.current());
+  }
   core.recovery.on_path_changed(now, same_host);
   start_validation(core, now);
 }

@@ -50,19 +50,18 @@ bool on_opened(Core& core, const RxPacket& packet, PacketContext& context, Insta
 }
 
 void on_unopened(Core& core, const RxPacket& packet, bool short_header, Instant now) {
-  if (packet.verdict == Verdict::duplicate) {
-    ++core.stats.packets_duplicate;
-    return;
-  }
-  ++core.stats.packets_undecryptable;
-  // RFC 9000 §10.3.1: what cannot be opened may be a stateless reset.
+  // RFC 9000 §10.3.1: what cannot be opened may be a stateless reset. So may what looks
+  // like a duplicate: the random bytes of a reset give any packet number.
   constexpr std::size_t kResetTokenSize = 16;
   constexpr std::size_t kSmallestReset = 21;
   if (short_header && packet.size >= kSmallestReset &&
       core.remote_cids.is_reset_token(
           Bytes(packet.data + packet.size - kResetTokenSize, kResetTokenSize))) {
     on_stateless_reset(core, now);
+    return;
   }
+  ++(packet.verdict == Verdict::duplicate ? core.stats.packets_duplicate
+                                          : core.stats.packets_undecryptable);
 }
 
 void mark_duplicates(const recovery::AckTracker& acks, std::span<RxPacket> packets) {
@@ -235,6 +234,8 @@ void receive(Core& core, std::span<RxDatagram* const> datagrams, Instant now) {
   Group& group = core.workspace->group;
   group.count = 0;
   for (RxDatagram* datagram : datagrams) {
+    // RFC 9000 §9: servers do not move, so a client hears nobody else.
+    if (core.side == Side::client && datagram->remote != core.path.remote) continue;
     core.stats.bytes_received += datagram->size;
     if (datagram->remote == core.path.remote) core.path.bytes_received += datagram->size;
     if (core.phase == Phase::closing) {

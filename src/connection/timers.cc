@@ -32,6 +32,7 @@ void check_path_validation(Core& core, Instant now) {
   core.path = *core.previous_path;
   core.previous_path.reset();
   core.recovery.on_path_changed(now, false);
+  core.recovery.set_amplification_blocked(false);
 }
 
 }  // namespace
@@ -46,8 +47,15 @@ Instant next_timeout(const Core& core) {
   Instant next = std::min({core.idle_deadline, core.handshake_deadline, core.pacing_deadline,
                            core.path.challenge_deadline,
                            core.recovery.next_timeout()});
-  for (const Space& space : core.spaces) {
-    if (space.can_send) next = std::min(next, space.acks.next_deadline());
+  // An ACK that cannot be sent yet waits for a packet to come, not for time to pass.
+  constexpr std::uint64_t kLeastPacket = 64;
+  if (core.path.send_allowance() >= kLeastPacket) {
+    for (const PacketSpace which :
+         {PacketSpace::initial, PacketSpace::handshake, PacketSpace::application}) {
+      const Space& space = core.space(which);
+      if (!space.can_send || !core.recovery.has_room(which)) continue;
+      next = std::min(next, space.acks.next_deadline());
+    }
   }
   if (core.phase == Phase::connected) next = std::min(next, core.local_cids.next_issue_time());
   return next;
