@@ -139,7 +139,7 @@ Outcome<void> fetch_from(const SocketAddress& remote, std::vector<Transfer>& tra
   SocketAddress local;
   local.family = remote.family;
   BufferPool pool(io::buffer_block_size());
-  auto port = io::open_port({.local = local, .pool = &pool});
+  auto port = io::open_port({.local = local, .pool = &pool, .peer = remote});
   if (!port) return failure(kConnect, port.error().text);
 
   const Url& url = transfers.front().url;
