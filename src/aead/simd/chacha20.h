@@ -100,6 +100,20 @@ QUASI_INLINE void finish_xor(V (&x)[16], const ChaChaKey& key, const Start& star
   row.template operator()<3>();
 }
 
+/// The 256 bytes of four blocks.
+QUASI_INLINE void finish_store(V (&x)[16], const ChaChaKey& key, const Start& start,
+                               std::uint8_t* out) {
+  const auto row = [&]<unsigned kRow>() QUASI_INLINE_LAMBDA {
+    finish_row<kRow>(x, key, start);
+    QUASI_UNROLL
+    for (unsigned b = 0; b < 4; ++b) store(out + 64 * b + 16 * kRow, x[4 * kRow + b]);
+  };
+  row.template operator()<0>();
+  row.template operator()<1>();
+  row.template operator()<2>();
+  row.template operator()<3>();
+}
+
 QUASI_INLINE Start start_of(std::uint32_t counter, const std::uint8_t* nonce) {
   return Start{make32(counter, counter + 1, counter + 2, counter + 3),
                {splat32(load_le<std::uint32_t>(nonce)), splat32(load_le<std::uint32_t>(nonce + 4)),

@@ -55,7 +55,25 @@ QUASI_INLINE std::uint64_t lane64(V a) {
   return static_cast<std::uint64_t>(wasm_i64x2_extract_lane(a, kLane));
 }
 
-// Shuffles by constant lanes: 0.. of a, and then those of b.
+// Shuffles by constant lanes: 0.. of a, and then those of b. In Wasm through the intrinsic:
+// LLVM's generic shuffle would forget that a and b are one vector, and Wasmtime then emits a
+// two-input permutation instead of PSHUFB.
+#if defined(__wasm__)
+template <int k0, int k1, int k2, int k3, int k4, int k5, int k6, int k7, int k8, int k9, int k10,
+          int k11, int k12, int k13, int k14, int k15>
+QUASI_INLINE V shuffle8(V a, V b) {
+  return wasm_i8x16_shuffle(a, b, k0, k1, k2, k3, k4, k5, k6, k7, k8, k9, k10, k11, k12, k13, k14,
+                            k15);
+}
+template <int k0, int k1, int k2, int k3>
+QUASI_INLINE V shuffle32(V a, V b) {
+  return wasm_i32x4_shuffle(a, b, k0, k1, k2, k3);
+}
+template <int k0, int k1>
+QUASI_INLINE V shuffle64(V a, V b) {
+  return wasm_i64x2_shuffle(a, b, k0, k1);
+}
+#else
 namespace lanes {
 using U8 = std::uint8_t __attribute__((vector_size(16)));
 using U32 = std::uint32_t __attribute__((vector_size(16)));
@@ -76,6 +94,7 @@ QUASI_INLINE V shuffle64(V a, V b) {
   static_assert(sizeof...(kLanes) == 2);
   return (V)__builtin_shufflevector((lanes::U64)a, (lanes::U64)b, kLanes...);
 }
+#endif
 
 /// Bytes of `table` by the indices in `index`. Indices are 0..15; or have bit 7 set, which gives
 /// 0 in every engine.
