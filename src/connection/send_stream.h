@@ -44,6 +44,8 @@ class SendStream {
   [[nodiscard]] bool on_stop_sending(std::uint64_t error_code);
   /// MAX_STREAM_DATA or transport parameters.
   void on_max_stream_data(std::uint64_t limit);
+  /// As after a write() that took less than asked.
+  void expect_writable() { write_was_short_ = true; }
   /// The last write() took less than asked and there is room again; clears that.
   [[nodiscard]] bool take_writable();
 

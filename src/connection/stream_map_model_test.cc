@@ -161,7 +161,7 @@ class Peer {
     }
     std::vector<StreamId> done;
     for (auto& [id, out] : sending_) {
-      if (random_() % 2 == 0) continue;
+      if (out.blocked || random_() % 2 == 0) continue;
       if (random_() % 200 == 0) {
         map_.reset(id, 1000 + id);
         done.push_back(id);
@@ -172,6 +172,7 @@ class Peer {
       const std::size_t taken = map_.write(id, pattern(out.offset, size, id));
       out.offset += taken;
       out.left -= taken;
+      out.blocked = taken < size;
       if (out.left == 0) {
         map_.finish(id);
         done.push_back(id);
@@ -207,6 +208,7 @@ class Peer {
   struct Out {
     std::uint64_t offset = 0;
     std::uint64_t left = 0;
+    bool blocked = false;  // write() took less than asked: wait for the event
   };
   struct In {
     std::uint64_t offset = 0;
@@ -218,7 +220,9 @@ class Peer {
     return c;
   }
   void begin_sending(StreamId id) {
-    sending_[id] = {0, random_() % 8 == 0 ? 100'000 + random_() % 200'000 : random_() % 3000};
+    sending_[id] = {.offset = 0,
+                    .left = random_() % 8 == 0 ? 100'000 + random_() % 200'000 : random_() % 3000,
+                    .blocked = false};
   }
   void poll() {
     while (const auto e = map_.poll_event()) {
@@ -235,6 +239,11 @@ class Peer {
           break;
         case Event::Kind::stream_stopped:
           sending_.erase(e->stream);
+          break;
+        case Event::Kind::stream_writable:
+          if (const auto it = sending_.find(e->stream); it != sending_.end()) {
+            it->second.blocked = false;
+          }
           break;
         default:
           break;

@@ -293,7 +293,11 @@ void StreamMap::wake_waiting() {
   while (!waiting_.empty()) {
     Stream& stream = *waiting_.front();
     waiting_.remove(stream);
-    if (stream.send.writable() != 0) add_event(stream, Stream::kWritable);
+    if (stream.send.writable() != 0) {
+      add_event(stream, Stream::kWritable);
+    } else {
+      stream.send.expect_writable();  // full itself: hears when its own data is acknowledged
+    }
   }
 }
 

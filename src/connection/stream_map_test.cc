@@ -507,6 +507,30 @@ TEST_F(StreamMapTest, SendBuffersOfAllStreamsAreBounded) {
   EXPECT_EQ(blocks_.in_use(), 0U);
 }
 
+// A stream that is full itself when the connection's buffer is full, too, must hear
+// when its own data is acknowledged.
+TEST_F(StreamMapTest, FullStreamIsToldOfItsOwnRoom) {
+  const std::vector<std::uint8_t> data(200'000, 1);
+  std::vector<StreamId> ids;
+  for (int i = 0; i < 4; ++i) {
+    ids.push_back(*map_.open_stream(Direction::bidirectional));
+    ASSERT_EQ(map_.write(ids.back(), data), 200'000U);
+  }
+  EXPECT_EQ(map_.write(ids[0], data), 0U);
+  map_.reset(ids[3], 0);  // room for others, none for stream 0
+  EXPECT_TRUE(events().empty());
+  map_.set_priority(ids[0], 0, false);
+  ASSERT_TRUE(map_.on_max_stream_data(ids[0], 1'000'000).has_value());
+  bool told = false;
+  while (!told) {
+    const auto next = map_.peek_data();
+    ASSERT_TRUE(next.has_value() && next->stream == ids[0]);
+    map_.on_acked(StreamMap::record(next->stream, map_.take_data(1200)));
+    for (const Event& e : events()) told = told || e.kind == EventKind::stream_writable;
+  }
+  EXPECT_GE(map_.writable(ids[0]), 50'000U);
+}
+
 TEST_F(StreamMapTest, ConfigurationIsCut) {
   StreamConfig huge;
   huge.max_streams_bidi = limits::kMaxVarint;
