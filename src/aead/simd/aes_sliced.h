@@ -107,13 +107,24 @@ QUASI_INLINE void round(V (&q)[8], const std::uint8_t (&key)[8][16]) {
 template <unsigned kRounds>
 QUASI_INLINE void rounds_from_2(const AesSlicedKey<kRounds>& key, V (&q)[8]) {
   static_assert(kRounds % 4 == 2);
+  // The exits inside are never taken. They keep Wasmtime's compiler from running rounds into one
+  // another, which spills, and cost less than masks from memory in a loop of single rounds.
+  unsigned end = kRounds;
+  asm("" : "+r"(end));  // NOLINT(hicpp-no-assembler): no instruction, hides the number
   unsigned r = 2;
   QUASI_NO_UNROLL
-  for (; r < kRounds; r += 4) {
+  for (; true;) {
     round<2>(q, key.planes[r]);
-    round<3>(q, key.planes[r + 1]);
-    round<0>(q, key.planes[r + 2]);
-    round<1>(q, key.planes[r + 3]);
+    if (++r == end) [[unlikely]]
+      break;
+    round<3>(q, key.planes[r]);
+    if (++r == end) [[unlikely]]
+      break;
+    round<0>(q, key.planes[r]);
+    if (++r == end) [[unlikely]]
+      break;
+    round<1>(q, key.planes[r]);
+    if (++r == end) break;
   }
   sbox_without_constant(q);
   QUASI_UNROLL
