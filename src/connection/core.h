@@ -65,7 +65,13 @@ struct Workspace {
     std::array<const RxDatagram*, protect::PacketOpener::kMaxGroup> datagrams{};
     std::size_t count = 0;
   };
+  /// Packets that were built and wait for their protection, by level.
+  struct Unsealed {
+    std::array<std::array<protect::TxPacket, TxBatch::kCapacity>, recovery::kPacketSpaces> packets;
+    std::array<std::size_t, recovery::kPacketSpaces> count{};
+  };
   Group group;
+  Unsealed unsealed;
   protect::PacketOpener opener;
   protect::PacketSealer sealer;
 };

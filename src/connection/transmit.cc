@@ -13,11 +13,7 @@ namespace {
 constexpr std::array<PacketSpace, recovery::kPacketSpaces> kSpaces = {
     PacketSpace::initial, PacketSpace::handshake, PacketSpace::application};
 
-/// Packets that were built and wait for their protection, by level.
-struct Unsealed {
-  std::array<std::array<protect::TxPacket, TxBatch::kCapacity>, recovery::kPacketSpaces> packets;
-  std::array<std::size_t, recovery::kPacketSpaces> count{};
-};
+using Unsealed = Workspace::Unsealed;
 
 /// A datagram while it is put together.
 struct Assembly {
@@ -198,7 +194,8 @@ bool transmit(Core& core, TxBatch& batch, Instant now) {
   if (core.phase == Phase::draining || core.phase == Phase::gone) return false;
   if (core.phase == Phase::closing && !core.close_wanted) return false;
   const std::size_t before = batch.count();
-  Unsealed unsealed;
+  Unsealed& unsealed = core.workspace->unsealed;
+  unsealed.count = {};
   core.pacing_deadline = Instant::never();
   if (core.is_open()) {
     if ((core.phases.should_update(now) || core.key_update_requested) &&
