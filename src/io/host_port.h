@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "quasi/packet_buffer.h"
@@ -70,14 +71,22 @@ class HostPort : public Port {
  protected:
   void note_peer_error(PeerError::Kind kind, const SocketAddress& remote, std::uint32_t mtu) {
     ++peer_error_.count;
+    has_news_ = true;
     if (peer_error_.kind == PeerError::Kind::refused) return;
     peer_error_.kind = kind;
     peer_error_.remote = remote;
     peer_error_.mtu = mtu;
   }
 
+  /// wait() asks this first: who was told of an error by another call must get the
+  /// chance to look at it before blocking.
+  [[nodiscard]] bool take_news() { return std::exchange(has_news_, false); }
+
   PeerError peer_error_;
   PortCounters counters_;
+
+ private:
+  bool has_news_ = false;
 };
 
 }  // namespace quasi::io

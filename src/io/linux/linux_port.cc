@@ -82,7 +82,7 @@ Instant LinuxPort::now() {
 }
 
 PortResult<void> LinuxPort::wait(Instant deadline) {
-  if (receiver_->has_leftovers()) return {};
+  if (receiver_->has_leftovers() || take_news()) return {};
   timespec timeout{};
   if (!deadline.is_never()) {
     const std::int64_t left = (deadline - now()).ns();
@@ -104,6 +104,7 @@ PortResult<void> LinuxPort::wait(Instant deadline) {
     }
     if ((sockets[i].revents & POLLERR) != 0) read_errors(sockets_[i]);
   }
+  (void)take_news();
   return {};
 }
 

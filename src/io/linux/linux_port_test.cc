@@ -305,6 +305,27 @@ TEST(linux_port_test, ADestinationOfTheOtherFamilyIsUnreachable) {
 class Connected : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(linux_port_test, Connected, testing::Bool());
 
+TEST(linux_port_test, ARefusalThatReceiveHeardEndsTheNextWait) {
+  SocketAddress closed;
+  {
+    Host gone({.local = address("127.0.0.1:0")});
+    closed = gone.port->local_address();
+  }
+  Host a({.local = address("127.0.0.1:0"), .peer = closed});
+  ASSERT_TRUE(a.port);
+  TxBatch batch;
+  put(batch, "anybody?", closed);
+  ASSERT_TRUE(a.port->send(batch).has_value());
+  auto rx = std::make_unique<RxBatch>();
+  const Instant start = a.port->now();
+  while (!a.port->peer_refused() && (a.port->now() - start).ms() < 2'000) {
+    ASSERT_TRUE(a.port->receive(*rx).has_value());
+  }
+  ASSERT_TRUE(a.port->peer_refused());
+  ASSERT_TRUE(a.port->wait(start + Duration::seconds(60)).has_value());
+  EXPECT_LT((a.port->now() - start).ms(), 30'000);
+}
+
 TEST_P(Connected, ARefusalIsHeardAndTheOthersStillGetTheirs) {
   SocketAddress closed;
   {

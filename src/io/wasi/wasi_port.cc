@@ -219,6 +219,7 @@ PortResult<void> WasiPort::receive(RxBatch& batch) {
 }
 
 PortResult<void> WasiPort::wait(Instant deadline) {
+  if (take_news()) return {};
   for (const auto& socket : sockets_) {
     if (socket->ready) return {};
     if (socket->task != 0) continue;
