@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "quasi/endpoint.h"
@@ -150,7 +151,7 @@ class Session {
     server_closed = server_closed || event.kind == Event::Kind::closed;
     Connection* c = endpoint.connection(event.connection);
     if (c == nullptr) return;
-    Upload& upload = uploads_[event.stream];
+    Upload& upload = uploads_[{event.connection.index, event.connection.generation, event.stream}];
     if (event.kind == Event::Kind::stream_readable) {
       std::array<Bytes, 4> views;
       while (const std::size_t count = c->readable(event.stream, views)) {
@@ -174,7 +175,8 @@ class Session {
 
   std::shared_ptr<const tls::ClientConfig> client_tls_;
   std::vector<std::uint64_t> wanted_;
-  std::map<StreamId, Upload> uploads_;
+  /// By connection (index, generation) and stream.
+  std::map<std::tuple<std::uint32_t, std::uint32_t, StreamId>, Upload> uploads_;
 };
 
 }  // namespace quasi::sim
