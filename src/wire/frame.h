@@ -257,7 +257,7 @@ enum class FrameKind : std::uint8_t {
 /// One parsed frame: switch on `kind` and read the member of the same name.
 struct Frame {
   FrameKind kind = FrameKind::padding;
-  /// The type on the wire, for CONNECTION_CLOSE.
+  /// The type on the wire: what an error about this frame names.
   std::uint64_t type = frame_type::kPadding;
   union {
     PaddingFrame padding;

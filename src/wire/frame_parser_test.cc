@@ -18,7 +18,6 @@ using testing::describe;
 using testing::describe_all;
 using testing::from_hex;
 using testing::Random;
-using testing::to_hex;
 
 // The frames that the VReverso description spells out, right to left.
 TEST(FrameParser, ReversedExamples) {
@@ -161,7 +160,7 @@ void round_trips_and_truncation() {
 
     // Room that is one byte too small: nothing is written.
     Writer<D> small(MutableBytes(room).first(encoded.size() - 1));
-    if (sample.kind == FrameKind::connection_close && sample.connection_close.reason.size() > 0) {
+    if (sample.kind == FrameKind::connection_close && !sample.connection_close.reason.empty()) {
       EXPECT_TRUE(testing::write_any(small, sample));  // the reason is cut to fit
     } else if (sample.kind == FrameKind::ack && sample.ack.range_count != 0) {
       EXPECT_FALSE(testing::write_any(small, sample));  // fewer ranges are written
@@ -202,7 +201,7 @@ std::vector<Hostile> hostile_frames() {
   const auto u8 = [](std::uint8_t byte) { return Field(std::vector<std::uint8_t>{byte}); };
   const auto zeros = [](std::size_t n) { return Field(std::vector<std::uint8_t>(n)); };
   const auto number = [](std::uint64_t n) { return Field(n); };
-  const auto ack = [&](std::vector<std::uint64_t> values) {
+  const auto ack = [&](const std::vector<std::uint64_t>& values) {
     std::vector<Field> fields{number(2)};
     for (const std::uint64_t v : values) fields.push_back(number(v));
     return fields;

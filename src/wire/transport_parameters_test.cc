@@ -150,7 +150,9 @@ TEST(TransportParameters, BoundariesThatAreValid) {
 }
 
 TEST(TransportParameters, InvalidOnes) {
-  const char* const invalid[] = {
+  const std::string address = "c0000201 01bb 20010db8000000000000000000000001 01bb";
+  const std::string token(32, '0');
+  const std::string invalid[] = {
       // lengths that do not fit the value, in both directions.
       "20 01 40",
       "20 03 800100",
@@ -194,14 +196,10 @@ TEST(TransportParameters, InvalidOnes) {
       // many.
       "0d 00",
       "0d 06 c0000201 01bb",
-      "0d 29 c0000201 01bb 20010db8000000000000000000000001 01bb 00 "
-      "00000000000000000000000000000000",
-      "0d 3e c0000201 01bb 20010db8000000000000000000000001 01bb 15 "
-      "0000000000000000000000000000000000000000 00 00000000000000000000000000000000",
-      "0d 2a c0000201 01bb 20010db8000000000000000000000001 01bb 02 01 "
-      "00000000000000000000000000000000",
-      "0d 2b c0000201 01bb 20010db8000000000000000000000001 01bb 01 01 "
-      "00000000000000000000000000000000 00",
+      "0d 29 " + address + " 00 " + token,
+      "0d 3e " + address + " 15 " + std::string(42, '0') + token,
+      "0d 2a " + address + " 02 01 " + token,
+      "0d 2b " + address + " 01 01 " + token + " 00",
       // version_information: empty, cut, zeros (RFC 9368 §3).
       "11 00",
       "11 03 000000",
@@ -215,7 +213,7 @@ TEST(TransportParameters, InvalidOnes) {
       "04 ffffffffffffffff 00",
       "7fff 01",
   };
-  for (const char* hex : invalid) {
+  for (const std::string& hex : invalid) {
     const auto result = parse(hex);
     ASSERT_FALSE(result.has_value()) << hex;
     EXPECT_EQ(result.error().code, TransportErrorCode::transport_parameter_error) << hex;
