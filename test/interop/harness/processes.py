@@ -38,6 +38,10 @@ class Child:
     def __exit__(self, *_):
         self.end()
 
+    @property
+    def pid(self):
+        return self._process.pid
+
     def output(self):
         return self.log.read_text(errors="replace")
 
