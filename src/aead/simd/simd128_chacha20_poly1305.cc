@@ -7,6 +7,7 @@
 #include <span>
 
 #include "aead/simd/chacha20.h"
+#include "aead/simd/chacha20_burst.h"
 #include "aead/simd/kernels.h"
 #include "aead/simd/poly1305_dot.h"
 
@@ -19,7 +20,7 @@ QUASI_NOINLINE void pass(const ChaChaKey& key, const std::uint8_t* nonce, std::u
   const chacha::Start start = chacha::start_of(counter, nonce);
   V x[16];
   chacha::set_up(x, key, start);
-  QUASI_NO_UNROLL
+  QUASI_UNROLL
   for (unsigned i = 0; i < 10; ++i) chacha::double_round(x);
   chacha::finish_xor(x, key, start, in, out);
 }
@@ -40,48 +41,45 @@ struct ChaCha20Poly1305 {
     poly.finish(tag);
   }
 
-  /// kSeal: encrypts and writes the tag to `tag`; else hashes first.
-  template <bool kSeal>
-  static void run(const State& state, const Job& job, std::uint8_t (&tag)[16]) {
-    alignas(16) static constexpr std::uint8_t kZeros[256] = {};
-    alignas(16) std::uint8_t stream[256];
-    std::uint8_t poly_key[32];
-    const std::uint8_t* nonce = job.nonce.data();
-    // Block 0 is the Poly1305 key, the message starts with block 1.
-    pass(state, nonce, 0, kZeros, stream);
-    std::memcpy(poly_key, stream, sizeof poly_key);
-    if constexpr (!kSeal) authenticate(tag, poly_key, job, job.in);
-    std::size_t done = std::min<std::size_t>(job.size, 192);
-    xor_bytes(job.out, job.in, stream + 64, done);
-    std::uint32_t counter = 4;
-    for (; job.size - done >= 256; done += 256, counter += 4)
-      pass(state, nonce, counter, job.in + done, job.out + done);
-    if (done < job.size) {
-      pass(state, nonce, counter, kZeros, stream);
-      xor_bytes(job.out + done, job.in + done, stream, job.size - done);
+  static void crypt(const State& state, const Job& job, const std::uint8_t* tail_stream) {
+    std::size_t done = 0;
+    for (std::uint32_t counter = 1; job.size - done >= 256; done += 256, counter += 4)
+      pass(state, job.nonce.data(), counter, job.in + done, job.out + done);
+    if (done < job.size) xor_bytes(job.out + done, job.in + done, tail_stream, job.size - done);
+  }
+
+  /// Calls `each(job, key block, tail stream)`; the odd blocks of a burst share their passes.
+  template <class Each>
+  static void for_each(const State& state, std::span<Job> jobs, const Each& each) {
+    while (!jobs.empty()) {
+      const std::size_t count = std::min(jobs.size(), OddBlocks::kBurst);
+      const OddBlocks odd(state, jobs.first(count));
+      for (std::size_t i = 0; i < count; ++i) each(jobs[i], odd.poly_key(i), odd.tail(i));
+      jobs = jobs.subspan(count);
     }
-    if constexpr (kSeal) authenticate(tag, poly_key, job, job.out);
-    secure_wipe(stream, sizeof stream);
-    secure_wipe(poly_key, sizeof poly_key);
   }
 
   static void seal(const State& state, std::span<Job> jobs) {
-    for (Job& job : jobs) {
+    for_each(state, jobs, [&](Job& job, const std::uint8_t* key, const std::uint8_t* tail) {
       std::uint8_t tag[16];
-      run<true>(state, job, tag);
+      crypt(state, job, tail);
+      authenticate(tag, key, job, job.out);
       std::memcpy(job.tag, tag, sizeof tag);
       job.ok = true;
-    }
+    });
   }
 
   static void open(const State& state, std::span<Job> jobs) {
-    for (Job& job : jobs) {
+    for_each(state, jobs, [&](Job& job, const std::uint8_t* key, const std::uint8_t* tail) {
       std::uint8_t tag[16];
-      run<false>(state, job, tag);
+      authenticate(tag, key, job, job.in);
       job.ok = constant_time_equal(tag, Bytes(job.tag, 16));
-      if (!job.ok) zero_output(job);
+      if (job.ok)
+        crypt(state, job, tail);
+      else
+        zero_output(job);
       secure_wipe(tag, sizeof tag);
-    }
+    });
   }
 };
 
