@@ -64,6 +64,7 @@ class Side {
   /// Opens packets as one group; verdicts are kept.
   Status receive(std::vector<Packet> packets, Instant now = at_ms(0), bool with_next = true) {
     std::vector<RxPacket> group;
+    group.reserve(packets.size());
     for (Packet& packet : packets) group.push_back(received(packet, 5));
     opener_->unmask(group, phases.receive_header_key(), expected_);
     const Status status = opener_->open(group, phases, now, kPto);

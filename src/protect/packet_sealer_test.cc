@@ -48,6 +48,7 @@ TEST(PacketSealer, GroupsAreLikeSinglePackets) {
     }
     std::vector<Built> single = group;
     std::vector<TxPacket> packets;
+    packets.reserve(group.size());
     for (Built& built : group) {
       built.tx.data = built.bytes.data();
       packets.push_back(built.tx);

@@ -54,11 +54,12 @@ using limits::kMaxStreamCount;
 using ResetToken = std::array<std::uint8_t, 16>;
 using PathData = std::array<std::uint8_t, 8>;
 
-/// A run of PADDING frames.
+/// RFC 9000 §19.1: a run of PADDING frames.
 struct PaddingFrame {
   std::size_t length = 0;
 };
 
+/// RFC 9000 §19.2.
 struct PingFrame {};
 
 /// Packet numbers smallest..largest, both included.
@@ -68,6 +69,7 @@ struct PnRange {
   friend bool operator==(const PnRange&, const PnRange&) = default;
 };
 
+/// RFC 9000 §19.3.2.
 struct EcnCounts {
   std::uint64_t ect0 = 0;
   std::uint64_t ect1 = 0;
@@ -76,7 +78,7 @@ struct EcnCounts {
   friend bool operator==(const EcnCounts&, const EcnCounts&) = default;
 };
 
-/// ACK as received. Iterating gives PnRanges from the largest downwards; the
+/// RFC 9000 §19.3: an ACK as received. Iterating gives PnRanges from the largest downwards; the
 /// parser has checked that none goes below zero.
 struct AckFrame {
   std::uint64_t largest = 0;
@@ -140,26 +142,31 @@ struct AckFrame {
   [[nodiscard]] static std::default_sentinel_t end() { return {}; }
 };
 
+/// RFC 9000 §19.4.
 struct ResetStreamFrame {
   std::uint64_t stream_id = 0;
   std::uint64_t error_code = 0;
   std::uint64_t final_size = 0;
 };
 
+/// RFC 9000 §19.5.
 struct StopSendingFrame {
   std::uint64_t stream_id = 0;
   std::uint64_t error_code = 0;
 };
 
+/// RFC 9000 §19.6.
 struct CryptoFrame {
   std::uint64_t offset = 0;
   Bytes data;
 };
 
+/// RFC 9000 §19.7.
 struct NewTokenFrame {
   Bytes token;
 };
 
+/// RFC 9000 §19.8.
 struct StreamFrame {
   std::uint64_t stream_id = 0;
   std::uint64_t offset = 0;
@@ -167,34 +174,41 @@ struct StreamFrame {
   bool fin = false;
 };
 
+/// RFC 9000 §19.9.
 struct MaxDataFrame {
   std::uint64_t maximum = 0;
 };
 
+/// RFC 9000 §19.10.
 struct MaxStreamDataFrame {
   std::uint64_t stream_id = 0;
   std::uint64_t maximum = 0;
 };
 
+/// RFC 9000 §19.11.
 struct MaxStreamsFrame {
   bool unidirectional = false;
   std::uint64_t maximum = 0;
 };
 
+/// RFC 9000 §19.12.
 struct DataBlockedFrame {
   std::uint64_t limit = 0;
 };
 
+/// RFC 9000 §19.13.
 struct StreamDataBlockedFrame {
   std::uint64_t stream_id = 0;
   std::uint64_t limit = 0;
 };
 
+/// RFC 9000 §19.14.
 struct StreamsBlockedFrame {
   bool unidirectional = false;
   std::uint64_t limit = 0;
 };
 
+/// RFC 9000 §19.15.
 struct NewConnectionIdFrame {
   std::uint64_t sequence = 0;
   std::uint64_t retire_prior_to = 0;
@@ -203,18 +217,22 @@ struct NewConnectionIdFrame {
   ResetToken reset_token{};
 };
 
+/// RFC 9000 §19.16.
 struct RetireConnectionIdFrame {
   std::uint64_t sequence = 0;
 };
 
+/// RFC 9000 §19.17.
 struct PathChallengeFrame {
   PathData data{};
 };
 
+/// RFC 9000 §19.18.
 struct PathResponseFrame {
   PathData data{};
 };
 
+/// RFC 9000 §19.19.
 struct ConnectionCloseFrame {
   bool application = false;  // type 0x1d
   std::uint64_t error_code = 0;
@@ -224,8 +242,10 @@ struct ConnectionCloseFrame {
   Bytes reason;
 };
 
+/// RFC 9000 §19.20.
 struct HandshakeDoneFrame {};
 
+/// RFC 9221 §4.
 struct DatagramFrame {
   Bytes data;
 };
