@@ -131,9 +131,10 @@ std::optional<std::uint32_t> EndpointState::accept(RxDatagram& datagram) {
   }
   wire::ConnectionId original_dcid = initial.dcid;
   std::optional<wire::ConnectionId> retry_scid;
+  TokenVerdict token;
   bool validated = false;
   if (!initial.token.empty()) {
-    const TokenVerdict token = tokens.redeem(initial.token, now, datagram.remote, initial.dcid);
+    token = tokens.check(initial.token, now, datagram.remote, initial.dcid);
     if (token.kind == TokenVerdict::Kind::invalid_retry) {
       // RFC 9000 §8.1.2: answered at once, without state.
       send_refusal(initial, datagram, TransportErrorCode::invalid_token);
@@ -170,6 +171,7 @@ std::optional<std::uint32_t> EndpointState::accept(RxDatagram& datagram) {
     ++stats.datagrams_dropped;
     return std::nullopt;
   }
+  if (validated) tokens.spend(token);
   Slot& slot = slots[index];
   slot.first_dcid = initial.dcid;
   by_cid.try_emplace(initial.dcid, index);

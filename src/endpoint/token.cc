@@ -62,6 +62,17 @@ bool in_time(const std::uint8_t* content, Instant now, Duration lifetime) {
   return issued <= now && now - issued <= lifetime;
 }
 
+// A tag that the AEAD accepted is one that we made: as good as random, and nobody can
+// choose tokens that fall into one set.
+constexpr std::size_t kSets = limits::kRememberedTokens / 4;
+
+std::size_t set_of(Bytes tag) {
+  return static_cast<std::size_t>(load_be<std::uint64_t>(tag.data() + 8) % kSets);
+}
+
+/// Never 0, which marks an empty place.
+std::uint64_t id_of(Bytes tag) { return load_be<std::uint64_t>(tag.data()) | 1; }
+
 }  // namespace
 
 TokenKeeper::TokenKeeper(Entropy entropy) : entropy_(std::move(entropy)) {}
@@ -115,21 +126,25 @@ Token TokenKeeper::make_new_token(Instant now, const SocketAddress& client) {
   return seal(now, kNewToken, content);
 }
 
-bool TokenKeeper::first_use(Bytes tag) {
-  // A tag that the AEAD accepted is one that we made: as good as random, and nobody
-  // can choose tokens that fall into one set.
-  const auto id = load_be<std::uint64_t>(tag.data()) | 1;  // 0 marks an empty place
-  constexpr std::size_t kSets = limits::kRememberedTokens / std::tuple_size_v<Set>;
-  if (used_.empty()) used_.resize(kSets);
-  Set& set = used_[load_be<std::uint64_t>(tag.data() + 8) % kSets];
-  if (std::find(set.begin(), set.end(), id) != set.end()) return false;
-  std::shift_right(set.begin(), set.end(), 1);  // the oldest is forgotten
-  set.front() = id;
-  return true;
+bool TokenKeeper::is_spent(Bytes tag) const {
+  if (spent_.empty()) return false;
+  const Set& set = spent_[set_of(tag)];
+  return std::find(set.begin(), set.end(), id_of(tag)) != set.end();
 }
 
-TokenVerdict TokenKeeper::redeem(Bytes token, Instant now, const SocketAddress& client,
-                                 const wire::ConnectionId& dcid) {
+void TokenKeeper::spend(const TokenVerdict& verdict) {
+  if (verdict.kind != TokenVerdict::Kind::retry && verdict.kind != TokenVerdict::Kind::new_token) {
+    return;
+  }
+  if (is_spent(verdict.id)) return;
+  if (spent_.empty()) spent_.resize(kSets);
+  Set& set = spent_[set_of(verdict.id)];
+  std::shift_right(set.begin(), set.end(), 1);  // the oldest is forgotten
+  set.front() = id_of(verdict.id);
+}
+
+TokenVerdict TokenKeeper::check(Bytes token, Instant now, const SocketAddress& client,
+                                const wire::ConnectionId& dcid) const {
   TokenVerdict verdict;
   if (token.empty()) return verdict;
   const auto kind = static_cast<std::uint8_t>(token[0] & ~kKeyBit);
@@ -147,9 +162,10 @@ TokenVerdict TokenKeeper::redeem(Bytes token, Instant now, const SocketAddress& 
                         tag.first<aead::kTagSize>())) {
     return verdict;
   }
+  std::copy(tag.begin(), tag.end(), verdict.id.begin());
   if (kind == kNewToken) {
     if (same_address(content.data(), client) && in_time(content.data(), now, kNewTokenLifetime) &&
-        first_use(tag)) {
+        !is_spent(tag)) {
       verdict.kind = TokenVerdict::Kind::new_token;
     }
     return verdict;
@@ -158,7 +174,7 @@ TokenVerdict TokenKeeper::redeem(Bytes token, Instant now, const SocketAddress& 
   verdict.kind = TokenVerdict::Kind::invalid_retry;
   if (same_address(content.data(), client) && load_be<std::uint16_t>(rest) == client.port &&
       get_cid(rest + 2 + kCidSize) == dcid && in_time(content.data(), now, kRetryLifetime) &&
-      first_use(tag)) {
+      !is_spent(tag)) {
     verdict.kind = TokenVerdict::Kind::retry;
     verdict.original_dcid = get_cid(rest + 2);
   }

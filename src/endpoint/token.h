@@ -46,6 +46,8 @@ struct TokenVerdict {
   /// Only for `retry`: the Destination Connection ID of the client's first Initial,
   /// for original_destination_connection_id (RFC 9000 §7.3).
   wire::ConnectionId original_dcid;
+  /// Names the token for spend().
+  std::array<std::uint8_t, aead::kTagSize> id{};
 };
 
 class TokenKeeper {
@@ -60,10 +62,14 @@ class TokenKeeper {
   /// A token for NEW_TOKEN.
   [[nodiscard]] Token make_new_token(Instant now, const SocketAddress& client);
 
-  /// Judges the token of an Initial that would open a connection, and uses it up.
-  /// `dcid`: the Initial's Destination Connection ID.
-  [[nodiscard]] TokenVerdict redeem(Bytes token, Instant now, const SocketAddress& client,
-                                    const wire::ConnectionId& dcid);
+  /// Judges the token of an Initial that would open a connection. `dcid`: the
+  /// Initial's Destination Connection ID.
+  [[nodiscard]] TokenVerdict check(Bytes token, Instant now, const SocketAddress& client,
+                                   const wire::ConnectionId& dcid) const;
+  /// Uses up the token that `verdict` accepted. Call it once the Initial has
+  /// authenticated and a connection stands: a datagram damaged on its way, or a
+  /// forged one with a token that somebody saw, must not spoil the client's next try.
+  void spend(const TokenVerdict& verdict);
 
  private:
   /// Remembers the newest of some tokens for each value of their hash.
@@ -71,7 +77,7 @@ class TokenKeeper {
 
   void renew_key(Instant now);
   [[nodiscard]] Token seal(Instant now, std::uint8_t kind, Bytes content);
-  [[nodiscard]] bool first_use(Bytes tag);
+  [[nodiscard]] bool is_spent(Bytes tag) const;
 
   Entropy entropy_;
   /// The key in use and the one before it; bit kKeyBit of a token tells which.
@@ -79,7 +85,7 @@ class TokenKeeper {
   std::size_t current_key_ = 0;
   Instant key_since_;
   std::uint64_t sealed_ = 0;  // under the key in use
-  std::vector<Set> used_;     // made when the first token is redeemed
+  std::vector<Set> spent_;    // made when the first token is spent
 };
 
 }  // namespace quasi::endpoint
