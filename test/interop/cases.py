@@ -147,13 +147,21 @@ def retry(place, case):
 
 
 def key_update(place, case):
-    ours_serves = "key-update" in case.server.server_features
-    with Session(place, case, 40, key_update=ours_serves) as session:
-        result, _ = session.fetch(["10m"], key_update="key-update" in case.client.client_features)
-    updates = int(result.get("key_updates", 0))
-    if not ours_serves and updates == 0:
-        raise Problem("the client says that the keys were never updated")
-    return f"{updates} by the client" if updates else "by the server"
+    """By the client, then by the server, whichever can: not both at once, because aioquic does
+    not wait for the acknowledgement that RFC 9001 §6.1 asks for before a second update."""
+    remarks = []
+    if "key-update" in case.client.client_features:
+        with Session(place, case, 40) as session:
+            result, _ = session.fetch(["10m"], key_update=True)
+        updates = int(result.get("key_updates", 0))
+        if updates == 0:
+            raise Problem("the client says that the keys were never updated")
+        remarks.append(f"{updates} by the client")
+    if "key-update" in case.server.server_features:
+        with Session(place, case, 40, key_update=True) as session:
+            session.fetch(["10m"])
+        remarks.append("some by the server")
+    return ", ".join(remarks)
 
 
 def version_negotiation(place, case):

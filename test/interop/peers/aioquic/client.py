@@ -61,6 +61,7 @@ class FileClient(QuicConnectionProtocol):
         self._fetches = {}
         self._key_update_every = key_update_every
         self._bytes = 0
+        self._unconfirmed = False
         self._over = self._loop.create_future()
         self.key_updates = 0
 
@@ -76,10 +77,23 @@ class FileClient(QuicConnectionProtocol):
         if not self._over.done():
             self._over.set_exception(OSError(why))
 
+    def _update_keys(self):
+        """aioquic would update at once; RFC 9001 §6.1 wants a packet of the current phase to be
+        acknowledged first. The PING below is such a packet."""
+        if not self._key_update_every or self._unconfirmed or \
+                self._bytes < self._key_update_every * (self.key_updates + 1):
+            return
+        self.key_updates += 1
+        self._unconfirmed = True
+        self._quic.request_key_update()
+        self._quic.send_ping(self.key_updates)
+
     def quic_event_received(self, event):
         if isinstance(event, events.ConnectionTerminated):
             self._fail(f"the connection was closed: {event.reason_phrase or event.error_code}")
             return
+        if isinstance(event, events.PingAcknowledged):
+            self._unconfirmed = False
         fetch = self._fetches.get(getattr(event, "stream_id", None))
         if fetch is None:
             return
@@ -88,10 +102,7 @@ class FileClient(QuicConnectionProtocol):
         elif isinstance(event, events.StreamDataReceived):
             fetch.write(event.data)
             self._bytes += len(event.data)
-            if self._key_update_every and \
-                    self._bytes // self._key_update_every > self.key_updates:
-                self.key_updates += 1
-                self._quic.request_key_update()
+            self._update_keys()
             if event.end_stream:
                 fetch.finish()
                 del self._fetches[event.stream_id]
