@@ -100,6 +100,8 @@ Status RemoteCids::on_new_connection_id(std::uint64_t sequence, std::uint64_t re
   }
 
   if (current_.sequence < retire_prior_to_ && !switch_to_spare()) {
+    // With a spare ID there, what failed is to remember one more retirement.
+    if (has_spare()) return retire(current_.sequence);
     return fail(TransportErrorCode::protocol_violation,
                 "NEW_CONNECTION_ID retires the connection ID in use and leaves none",
                 kNewConnectionId);
