@@ -45,6 +45,8 @@ std::uint32_t Waiter::take(const quasi_event_t& event) {
 }
 
 std::uint32_t Waiter::poll() {
+  // Asking the set alone lets nothing happen: the host makes progress when we yield.
+  quasi_thread_yield();
   for (;;) {
     quasi_event_t event{};
     quasi_waitable_set_poll(set_, &event);

@@ -26,7 +26,8 @@ class Waiter {
   /// Gives up a call that has not returned. True when it returned after all.
   bool cancel(std::uint32_t task);
 
-  /// The next call that returned, without blocking; 0 when there is none.
+  /// The next call that returned, without blocking; 0 when there is none. Costs a
+  /// microsecond: the host looks after all that is under way.
   [[nodiscard]] std::uint32_t poll();
   /// The next call that returned; 0 when the deadline passed first.
   [[nodiscard]] std::uint32_t wait(Instant deadline);

@@ -189,7 +189,10 @@ void WasiPort::drain(Socket& socket, RxBatch& batch) {
       ++counters_.receive_calls;
       landing::begin_receive();
       const auto status = wasi_sockets_types_method_udp_socket_receive(borrowed, &socket.received);
-      if (!waiter_.started(status, socket.task)) return;
+      if (!waiter_.started(status, socket.task)) {
+        up_to_date_ = true;
+        return;
+      }
       landing::end_receive();
     }
     if (socket.received.is_err) ++errors;
@@ -207,8 +210,10 @@ void WasiPort::on_returned(std::uint32_t task) {
 }
 
 PortResult<void> WasiPort::receive(RxBatch& batch) {
-  // What is under way has returned, or it has not: only the host knows.
-  if (std::ranges::any_of(sockets_, [](const auto& s) { return s->task != 0; })) {
+  // What is under way has returned, or it has not: only the host knows. Asking is dear,
+  // and whoever has just drained the sockets will wait() next; if not, we ask after all.
+  const bool under_way = std::ranges::any_of(sockets_, [](const auto& s) { return s->task != 0; });
+  if (under_way && !std::exchange(up_to_date_, false)) {
     while (const std::uint32_t task = waiter_.poll()) on_returned(task);
   }
   for (std::size_t i = 0; i < sockets_.size(); ++i) {
@@ -235,6 +240,7 @@ PortResult<void> WasiPort::wait(Instant deadline) {
   }
   ++counters_.waits;
   if (const std::uint32_t task = waiter_.wait(deadline); task != 0) on_returned(task);
+  up_to_date_ = true;
   return {};
 }
 

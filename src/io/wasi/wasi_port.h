@@ -53,6 +53,8 @@ class WasiPort final : public HostPort {
   BufferPool& pool_;
   Waiter waiter_;
   std::vector<std::unique_ptr<Socket>> sockets_;
+  /// The host said a moment ago what it has: no need to ask again.
+  bool up_to_date_ = false;
   std::size_t first_socket_ = 0;  // where the next receive() begins, for fairness
 };
 

@@ -226,6 +226,28 @@ TEST(wasi_port_test, WaitEndsAtTheDeadlineAndEarlierTimersDoNotEndIt) {
   ASSERT_TRUE((*a)->wait(Instant::from_ns(0)).has_value());
 }
 
+TEST(wasi_port_test, ReceivingWithoutWaitingHearsWhatArrives) {
+  BufferPool pool(buffer_block_size());
+  auto a = open({.local = address("127.0.0.1:0")}, pool);
+  auto b = open({.local = address("127.0.0.1:0")}, pool);
+  ASSERT_TRUE(a && b);
+  auto rx = std::make_unique<RxBatch>();
+  for (const bool waits_in_the_past : {false, true}) {
+    rx->clear();
+    ASSERT_TRUE((*a)->receive(*rx).has_value());  // one receive is under way now
+    ASSERT_EQ(rx->count, 0U);
+    TxBatch batch;
+    put(batch, "hello", (*a)->local_address());
+    ASSERT_TRUE((*b)->send(batch).has_value());
+    const Instant end = (*a)->now() + Duration::seconds(5);
+    while (rx->count == 0 && (*a)->now() < end) {
+      if (waits_in_the_past) ASSERT_TRUE((*a)->wait(Instant::from_ns(0)).has_value());
+      ASSERT_TRUE((*a)->receive(*rx).has_value());
+    }
+    EXPECT_EQ(rx->count, 1U);
+  }
+}
+
 TEST(wasi_port_test, NamesAndNumbersResolve) {
   const auto number = resolve("192.0.2.7", 443);
   ASSERT_TRUE(number.has_value());
