@@ -1,3 +1,4 @@
+// The AES key schedule, without a table or a branch on the key (see aes_schedule.h).
 #include "aead/aes_schedule.h"
 
 #include <bit>
