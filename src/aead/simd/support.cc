@@ -1,3 +1,4 @@
+// Whether this machine runs the 128-bit kernels.
 #ifndef QUASI_KERNELS_SCALAR_ONLY
 
 #include "aead/simd/kernels.h"
