@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "connection/core.h"
+#include "endpoint/index_queue.h"
 #include "endpoint/reply_limiter.h"
 #include "endpoint/stateless_reset.h"
 #include "endpoint/timer_heap.h"
@@ -96,8 +97,8 @@ struct EndpointState final : connection::Router {
   /// fits the same key type. The keyed hash makes the look-up tell nothing.
   std::unordered_map<wire::ConnectionId, std::uint32_t, wire::ConnectionIdHash> by_reset_token;
 
-  std::deque<std::uint32_t> dirty;
-  std::deque<std::uint32_t> eventful;
+  IndexQueue dirty;
+  IndexQueue eventful;
   TimerHeap timers;
 
   TokenKeeper tokens;
