@@ -4,11 +4,11 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 PYTHON := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test interop bench format lint clean
+.PHONY: help setup build program demo test interop bench format lint clean
 
 help: ## list these targets
 	@echo 'quasi: QUIC for WebAssembly and native programs'
-	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: ## install what is missing: packages, wheels, Rust target, crates
 	@scripts/setup.sh
@@ -16,13 +16,16 @@ setup: ## install what is missing: packages, wheels, Rust target, crates
 build: setup ## build the native program and the Wasm component
 	@scripts/build.sh native wasm-relaxed
 
-demo: build ## download 256 MiB over QUIC with the component, and check it
+program: setup
+	@scripts/build.sh native wasm-relaxed -- quasi
+
+demo: program ## download 256 MiB over QUIC with the component, and check it
 	@scripts/demo.sh
 
 test: setup ## all tests: native, in Wasmtime, under sanitizers, and quick interop
 	@$(PYTHON) scripts/test.py
 
-interop: build ## downloads in both directions with independent QUIC stacks
+interop: program ## downloads in both directions with independent QUIC stacks
 	@$(PYTHON) test/interop/run.py
 
 bench: build ## goodput and CPU per GiB, natively and in Wasm
