@@ -43,6 +43,7 @@ struct Answer {
   std::string request;
   std::optional<ServedFile> file;
   std::uint64_t sent = 0;
+  bool written = false;  // all of it is; the request's end is still to come
 };
 
 /// The streams of one client.
@@ -93,6 +94,10 @@ class FileServer {
       }
       connection.consume(stream, total);
     }
+    if (answer.written) {  // that end is no second request
+      if (connection.is_finished(stream)) answers.erase(stream);
+      return;
+    }
     const bool line_ended = answer.request.find('\n') != std::string::npos;
     if (answer.file || (!line_ended && !connection.is_finished(stream))) {
       if (answer.request.size() >= kMaxRequest) refuse(connection, stream, answers, kBadRequest);
@@ -142,7 +147,13 @@ class FileServer {
       if (taken < bytes.size()) return;  // `stream_writable` comes when there is room
     }
     connection.finish(stream);
-    answers.erase(stream);
+    if (connection.is_finished(stream)) {
+      answers.erase(stream);
+      return;
+    }
+    answer.file.reset();
+    answer.request.clear();
+    answer.written = true;
   }
 
   Endpoint& endpoint_;

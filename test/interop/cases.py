@@ -219,6 +219,13 @@ def wrong_authority(place, case):
     return said[-60:]
 
 
+def late_fin(place, case):
+    """The end of a request comes when its answer has begun, and maybe is all written."""
+    with Session(place, case, 30) as session:
+        session.fetch(["small", "64k", "1m"], late_fin=True)
+    return "the request's end came later"
+
+
 def ipv6(place, case):
     with Session(place, case, 30, host="::1") as session:
         session.fetch(["1m"])
@@ -244,7 +251,7 @@ def rebinding(place, case):
 
 FEATURES = {function.__name__.replace("_", "-"): function for function in (
     download, files, retry, key_update, version_negotiation, small_mtu, small_packets,
-    unknown_path, wrong_authority, ipv6, lossy, rebinding)}
+    unknown_path, wrong_authority, late_fin, ipv6, lossy, rebinding)}
 
 
 def applies(case):
@@ -252,6 +259,9 @@ def applies(case):
     server, client = case.server, case.client
     if case.feature == "key-update":
         return "key-update" in server.server_features or "key-update" in client.client_features
+    if case.feature == "late-fin":
+        # Quinn's and quic-go's servers here wait for the end before they answer.
+        return "late-fin" in client.client_features and "late-fin" in server.server_features
     if case.feature == "small-packets":
         return "small-packets" in server.server_features | client.client_features
     if case.feature == "download" and case.length > 10**8:

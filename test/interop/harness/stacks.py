@@ -76,6 +76,8 @@ class Peer(Stack):
             words += ["--key-update-every", 200_000]
         if options.get("negotiate_version"):
             words += ["--negotiate-version"]
+        if options.get("late_fin"):
+            words += ["--late-fin"]
         small = options.get("small_packets") and "small-packets" in self.client_features
         return words + (["--small-mtu"] if small else [])
 
@@ -95,7 +97,8 @@ class Quinn(Peer):
 
 class Aioquic(Peer):
     name = "aioquic"
-    client_features = frozenset({"key-update", "negotiate-version"})
+    server_features = frozenset({"late-fin"})
+    client_features = frozenset({"key-update", "negotiate-version", "late-fin"})
     server_words = (sys.executable, PEERS / "aioquic" / "server.py")
     client_words = (sys.executable, PEERS / "aioquic" / "client.py")
 
@@ -123,7 +126,7 @@ class Quasi(Stack):
     is_ours = True
     has_bytes = False
     preset, candidates = "native", ("bin/quasi", "apps/quasi/quasi")
-    server_features = frozenset({"key-update"})
+    server_features = frozenset({"key-update", "late-fin"})
     client_features = frozenset({"key-update"})
 
     def program(self):

@@ -2,10 +2,11 @@
 connection.
 
   client.py URL... [--output FILE]... (--ca PEM | --insecure) [--cipher SUITE] [--sha256]
-            [--key-update-every BYTES] [--negotiate-version] [--max-seconds S]
+            [--key-update-every BYTES] [--negotiate-version] [--late-fin] [--max-seconds S]
 
 Without an --output (one a URL, in order) the content is discarded. Prints a line FILE for
-each URL and then RESULT. --negotiate-version first offers a version that nobody speaks.
+each URL and then RESULT. --negotiate-version first offers a version that nobody speaks;
+--late-fin ends each request only when its answer has begun.
 """
 
 import argparse
@@ -56,9 +57,10 @@ class Fetch:
 
 
 class FileClient(QuicConnectionProtocol):
-    def __init__(self, *arguments, key_update_every, **named):
+    def __init__(self, *arguments, key_update_every, late_fin, **named):
         super().__init__(*arguments, **named)
         self._fetches = {}
+        self._late_fin = late_fin
         self._key_update_every = key_update_every
         self._bytes = 0
         self._unconfirmed = False
@@ -69,7 +71,8 @@ class FileClient(QuicConnectionProtocol):
         for fetch in fetches:
             stream = self._quic.get_next_available_stream_id()
             self._fetches[stream] = fetch
-            self._quic.send_stream_data(stream, f"GET {fetch.path}\r\n".encode(), end_stream=True)
+            self._quic.send_stream_data(stream, f"GET {fetch.path}\r\n".encode(),
+                                        end_stream=not self._late_fin)
         self.transmit()
         await self._over
 
@@ -100,6 +103,8 @@ class FileClient(QuicConnectionProtocol):
         if isinstance(event, events.StreamReset):
             self._fail(f"{fetch.path}: reset by the server, error {event.error_code}")
         elif isinstance(event, events.StreamDataReceived):
+            if self._late_fin and fetch.bytes == 0 and event.data:
+                self._quic.send_stream_data(event.stream_id, b"", end_stream=True)
             fetch.write(event.data)
             self._bytes += len(event.data)
             self._update_keys()
@@ -120,6 +125,7 @@ def parse(arguments):
     parser.add_argument("--sha256", action="store_true")
     parser.add_argument("--key-update-every", type=int)
     parser.add_argument("--negotiate-version", action="store_true")
+    parser.add_argument("--late-fin", action="store_true")
     parser.add_argument("--max-seconds", type=float, default=60)
     return parser.parse_args(arguments)
 
@@ -143,7 +149,8 @@ async def run(options):
     async with connect(
             urls[0].hostname, urls[0].port, configuration=configuration,
             create_protocol=lambda *arguments, **named: FileClient(
-                *arguments, key_update_every=options.key_update_every, **named)) as client:
+                *arguments, key_update_every=options.key_update_every,
+                late_fin=options.late_fin, **named)) as client:
         common.enlarge_buffers(client._transport.get_extra_info("socket"))
         await client.fetch(fetches)
         seconds = time.monotonic() - started
