@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MAX_LINES = 650  # "about 600": one concept a file
+MAX_LINES = 700  # "about 600": one concept a file
 FORMATTED = {".cc", ".h"}
 COUNTED = {".cc", ".h", ".rs", ".py", ".sh", ".cmake"}
 
