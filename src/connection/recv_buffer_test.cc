@@ -199,14 +199,41 @@ TEST_F(RecvBufferTest, FullSizedPiecesInReverseStayViews) {
 }
 
 TEST_F(RecvBufferTest, ViewsOutOfOrderAreCapped) {
+  // Many in each train, so that the cap on pinned bytes is not what stops them.
   constexpr std::uint64_t kStep = 400;
+  constexpr std::size_t kPiece = 200;
   const std::uint64_t count = limits::kMaxReorderedViews + 500;
-  // A page each second step, in small holes: views at 200 of 400 bytes.
-  for (std::uint64_t i = 1; i <= count; ++i) put(i * kStep, 200);
-  EXPECT_LE(buffer_.reordered_view_count(), limits::kMaxReorderedViews);
+  BufferRef train;
+  std::size_t used = trains_.block_size();
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    if (used + kPiece > trains_.block_size()) {
+      train = trains_.allocate();
+      used = 0;
+    }
+    std::uint8_t* at = train.data() + used;
+    used += kPiece;
+    for (std::size_t k = 0; k < kPiece; ++k) at[k] = byte_at(i * kStep + k);
+    ASSERT_TRUE(buffer_.insert(i * kStep, Bytes(at, kPiece), train));
+  }
+  train = BufferRef();
+  EXPECT_EQ(buffer_.reordered_view_count(), limits::kMaxReorderedViews);
+  EXPECT_EQ(account_.copied(), 500 * kPiece);
   for (std::uint64_t i = 0; i <= count; ++i) put(i * kStep, kStep);
   EXPECT_EQ(drain(), (count + 1) * kStep);
   expect_nothing_held();
+}
+
+TEST_F(RecvBufferTest, TinyPiecesAreCopiedWhenMuchIsPinned) {
+  RecvBuffer other(blocks_, account_);
+  for (std::uint64_t i = 0; i <= limits::kPinnedFloor / 2 / 2048; ++i) {
+    const Packet p = make_packet(slots_, i * 1200, 1200);
+    ASSERT_TRUE(other.insert(i * 1200, p.data, p.block));
+  }
+  put(0, 10);
+  EXPECT_EQ(account_.copied(), 10U);
+  other.release();
+  put(10, 10);
+  EXPECT_EQ(account_.copied(), 10U);
 }
 
 // a window full of one-byte pieces, each alone in a buffer of its own.

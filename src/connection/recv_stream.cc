@@ -110,8 +110,7 @@ std::uint64_t RecvStream::stop_sending(std::uint64_t error_code) {
   if (stopped_ || is_terminal() || state_ == State::reset_recvd) return 0;
   stopped_ = true;
   stop_code_ = error_code;
-  // RFC 9000 §3.5: pointless once the peer has told the end.
-  stop_wanted_ = state_ == State::recv;
+  stop_wanted_ = true;  // unless settle() finds that the end is known (RFC 9000 §3.5)
   const std::uint64_t discarded = highest_ - buffer_.read_offset();
   buffer_.release();
   settle();

@@ -211,6 +211,34 @@ TEST_F(StreamMapTest, ConsumptionGrantsCredit) {
   EXPECT_EQ(controls().size(), 2U);
 }
 
+TEST_F(StreamMapTest, NoCreditIsSentOnceTheEndIsKnown) {
+  for (std::uint64_t offset = 0; offset < 60'000; offset += 1000) {
+    ASSERT_TRUE(receive(2, offset, 1000).has_value());
+  }
+  map_.consume(2, 55'000);
+  EXPECT_TRUE(map_.wants_control());
+  ASSERT_TRUE(receive(2, 60'000, 0, true).has_value());
+  EXPECT_FALSE(map_.wants_control());
+  EXPECT_TRUE(controls().empty());
+}
+
+TEST_F(StreamMapTest, StoppedStreamClosesWithTheFin) {
+  ASSERT_TRUE(receive(2, 0, 1000).has_value());
+  (void)events();
+  map_.stop_sending(2, 3);
+  const auto frames = controls();
+  ASSERT_EQ(frames.size(), 1U);
+  EXPECT_EQ(frames[0].kind, RecordKind::stop_sending);
+  EXPECT_EQ(frames[0].error_code, 3U);
+  map_.on_lost(frames[0].record());
+  EXPECT_TRUE(map_.wants_control());
+  ASSERT_TRUE(receive(2, 1500, 500, true).has_value());
+  EXPECT_EQ(map_.open_count(), 0U);
+  for (const ControlFrame& f : controls()) EXPECT_EQ(f.kind, RecordKind::max_streams_uni);
+  EXPECT_FALSE(map_.is_finished(2));
+  EXPECT_EQ(map_.receive_window().consumed(), 2000U);
+}
+
 TEST_F(StreamMapTest, ConnectionWindowGrowsWithItsStreams) {
   std::uint64_t offset = 0;
   for (int round = 0; round < 10; ++round) {
@@ -295,6 +323,12 @@ TEST_F(StreamMapTest, MaxStreamsIsSentInTime) {
   EXPECT_EQ(controls().back().value, 6U);
   map_.on_lost(frames[0].record());  // not the newest any more
   EXPECT_TRUE(controls().empty());
+  frames[0].value = 6;
+  map_.on_lost(frames[0].record());
+  frames = controls();
+  ASSERT_EQ(frames.size(), 1U);
+  EXPECT_EQ(frames[0].kind, RecordKind::max_streams_uni);
+  EXPECT_EQ(frames[0].value, 6U);
   EXPECT_TRUE(receive(5 * 4 + 2, 0, 1).has_value());
   expect_error(receive(6 * 4 + 2, 0, 1), Code::stream_limit_error, 0x0e);
 }
@@ -439,6 +473,52 @@ TEST_F(StreamMapTest, ConnectionLimitStopsFreshDataAndIsReported) {
   EXPECT_FALSE(map.wants_control());
   EXPECT_EQ(map.take_data(9000).size, 1000U);
   EXPECT_EQ(map.take_control(now_, Duration())->value, 5000U);
+}
+
+TEST_F(StreamMapTest, DataWrittenOnAFullConnectionIsReported) {
+  PeerStreamLimits limits = kPeer;
+  limits.initial_max_data = 1000;
+  StreamMap map(config(), blocks_);
+  ASSERT_TRUE(map.set_peer_limits(limits).has_value());
+  ASSERT_EQ(map.open_stream(Direction::bidirectional), 1U);
+  ASSERT_EQ(map.open_stream(Direction::bidirectional), 5U);
+  ASSERT_EQ(map.write(1, pattern(0, 1000, 1)), 1000U);
+  EXPECT_EQ(map.take_data(1000).size, 1000U);
+  EXPECT_FALSE(map.wants_control());  // all is used and nobody wants more
+  ASSERT_EQ(map.write(5, pattern(0, 1, 5)), 1U);
+  EXPECT_FALSE(map.wants_to_send());
+  const auto frame = map.take_control(now_, Duration());
+  ASSERT_TRUE(frame.has_value());
+  EXPECT_EQ(frame->kind, RecordKind::data_blocked);
+}
+
+TEST_F(StreamMapTest, LostStreamsBlockedIsSentAgain) {
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(map_.open_stream(Direction::bidirectional));
+  ASSERT_FALSE(map_.open_stream(Direction::bidirectional));
+  const auto frames = controls();
+  ASSERT_EQ(frames.size(), 1U);
+  EXPECT_EQ(frames[0].kind, RecordKind::streams_blocked_bidi);
+  map_.on_lost(frames[0].record());
+  EXPECT_EQ(controls().size(), 1U);
+  ASSERT_TRUE(map_.on_max_streams(Direction::bidirectional, 11).has_value());
+  map_.on_lost(frames[0].record());
+  EXPECT_TRUE(controls().empty());
+}
+
+TEST_F(StreamMapTest, ConnectionWindowHasRoomForItsWidestStream) {
+  StreamConfig c = config();
+  c.connection_window = 110'000;
+  StreamMap map(c, blocks_);
+  const Packet p = make_packet(slots_, 49'000, 1000);
+  for (std::uint64_t offset = 0; offset < 50'000; offset += 1000) {
+    ASSERT_TRUE(map.on_stream(0, offset, p.data, false, p.block).has_value());
+  }
+  map.consume(0, 50'000);
+  const auto frame = map.take_control(now_, Duration());
+  ASSERT_TRUE(frame.has_value());
+  EXPECT_EQ(frame->kind, RecordKind::max_stream_data);
+  EXPECT_EQ(map.receive_window().window(), 150'000U);
+  EXPECT_EQ(map.take_control(now_, Duration())->value, 200'000U);  // MAX_DATA
 }
 
 TEST_F(StreamMapTest, EndOfSendingIsTold) {
