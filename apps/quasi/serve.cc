@@ -244,7 +244,9 @@ Outcome<std::unique_ptr<io::HostPort>> listen(const ParsedOptions& options, Buff
     port_options.more_local.clear();  // a host without IPv6
     port = io::open_port(port_options);
   }
-  if (!port) return failure(kListen, port.error().text);
+  if (!port) {
+    return failure(kListen, "Cannot listen on " + address->to_string() + ": " + port.error().text);
+  }
   return std::move(*port);
 }
 
