@@ -32,6 +32,7 @@ class Hostile {
         raw(options.victim == Side::server ? Side::client : Side::server, options.raw,
             [this](Bytes datagram) { inject(datagram); }) {
     session.pair.filter = [this](bool to_server, std::vector<std::uint8_t>& datagram) {
+      if (tap) tap(to_server, datagram);
       return !capture(to_server, datagram);
     };
   }
@@ -62,6 +63,9 @@ class Hostile {
     find_victim();
   }
 
+  /// The raw server takes the client's first datagram and answers it.
+  void raw_accept(Bytes first) { raw.accept(*server_tls_, first); }
+
   [[nodiscard]] Endpoint& endpoint() {
     return victim_side == Side::server ? *session.server : *session.client;
   }
@@ -90,6 +94,10 @@ class Hostile {
 
   void inject(Bytes datagram) {
     ++sent;
+    if (holds) {
+      held.emplace_back(datagram.begin(), datagram.end());
+      return;
+    }
     session.pair.inject(victim_side == Side::server, datagram, raw_address);
   }
 
@@ -104,6 +112,14 @@ class Hostile {
   RawPeer raw;
   std::optional<ConnectionHandle> victim_handle;
   std::size_t sent = 0;  // datagrams of the raw peer
+  /// Raw peer's datagrams are kept in `held` instead of sent.
+  bool holds = false;
+  std::vector<ByteVector> held;
+  /// What comes for the raw peer vanishes; only its size is counted.
+  bool mute = false;
+  std::uint64_t captured_bytes = 0;
+  /// Sees every datagram that either endpoint sends.
+  std::function<void(bool to_server, Bytes datagram)> tap;
   SocketAddress raw_address = victim_side == Side::server
                                   ? *SocketAddress::parse("203.0.113.66:6666")
                                   : session.pair.server_address();
@@ -133,14 +149,19 @@ class Hostile {
         return true;
       }
       if (*dcid == *bound_ || ours) {
-        raw.receive(datagram);
+        hear(datagram);
         return true;
       }
       return false;
     }
     if (!ours && !(bound_ && *dcid == *bound_)) return false;
-    raw.receive(datagram);
+    hear(datagram);
     return true;
+  }
+
+  void hear(Bytes datagram) {
+    captured_bytes += datagram.size();
+    if (!mute) raw.receive(datagram);
   }
 
   std::optional<wire::ConnectionId> bound_;  // the victim client's first destination ID
