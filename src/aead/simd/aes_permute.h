@@ -201,27 +201,46 @@ struct Engine {
     }
   }
 
-  /// out = in xor keystream, for `groups` groups of eight blocks; `counter` is a multiple of 8.
-  /// `nonce` has zeros in its last four bytes.
+  /// What 256 counters share: round 2 of the twelve fixed bytes, and the diagonal.
+  struct Base {
+    V nonce;  // zeros in its last four bytes
+    V fixed, varying;
+  };
+
   template <unsigned kRounds>
-  static QUASI_NOINLINE void counter_mode(const AesPermuteCounterKey<kRounds>& key, V nonce,
+  static QUASI_INLINE void rebase(const AesPermuteCounterKey<kRounds>& key, Base& base,
+                                  std::uint32_t counter) {
+    const Middle m;
+    const V x = first_round(key.aes, m, replace32<3>(base.nonce, std::byteswap(counter & ~255U)));
+    base.varying = look_up(x, load(kDiagonal.data()));
+    V once, doubled;
+    sbox_and_double(m, x, once, doubled);
+    const V mask = load(kOffDiagonal.data());
+    base.fixed = mix(once & mask, doubled & mask, load(kRowOn[2].data()), load(kRowBack[2].data()),
+                     load(key.aes.round_keys[2]));
+  }
+
+  /// The base of counters 0 to 255.
+  template <unsigned kRounds>
+  static QUASI_NOINLINE void begin(const AesPermuteCounterKey<kRounds>& key, V nonce, Base& base) {
+    base.nonce = nonce;
+    rebase(key, base, 0);
+  }
+
+  /// out = in xor keystream, for `groups` groups of eight blocks; `counter` is a multiple of 8 and
+  /// goes on from the call before.
+  template <unsigned kRounds>
+  static QUASI_NOINLINE void counter_mode(const AesPermuteCounterKey<kRounds>& key, Base& base,
                                           std::uint32_t counter, const std::uint8_t* in,
                                           std::uint8_t* out, std::size_t groups) {
     const Middle m;
-    V fixed = zero(), varying = zero();
-    bool first = true;
+    V fixed = base.fixed, varying = base.varying;
     QUASI_NO_UNROLL
     for (; groups > 0; --groups, in += 128, out += 128, counter += 8) {
-      if (first || (counter & 255) == 0) {
-        // What 256 counters share: round 2 of the twelve fixed bytes, and the diagonal.
-        first = false;
-        const V x = first_round(key.aes, m, replace32<3>(nonce, std::byteswap(counter & ~255U)));
-        varying = look_up(x, load(kDiagonal.data()));
-        V once, doubled;
-        sbox_and_double(m, x, once, doubled);
-        const V mask = load(kOffDiagonal.data());
-        fixed = mix(once & mask, doubled & mask, load(kRowOn[2].data()), load(kRowBack[2].data()),
-                    load(key.aes.round_keys[2]));
+      if ((counter & 255) == 0 && counter != 0) {
+        rebase(key, base, counter);
+        fixed = base.fixed;
+        varying = base.varying;
       }
       V x[8];
       QUASI_UNROLL

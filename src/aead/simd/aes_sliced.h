@@ -174,24 +174,32 @@ QUASI_NOINLINE void encrypt(const AesSlicedKey<kRounds>& key, V (&x)[8]) {
   rounds_from_2(key, x);
 }
 
-/// out = in xor keystream, for `groups` groups of eight blocks; `counter` is a multiple of 8.
-/// `nonce` has zeros in its last four bytes.
+/// What 256 counters share: planes after round 1, but for the counter's low byte.
+struct Base {
+  V nonce;  // zeros in its last four bytes
+  alignas(16) std::uint8_t planes[8][16];
+};
+
 template <unsigned kRounds>
-QUASI_NOINLINE void counter_mode(const AesSlicedCounterKey<kRounds>& key, V nonce,
+QUASI_NOINLINE void rebase(const AesSlicedCounterKey<kRounds>& key, Base& base,
+                           std::uint32_t counter) {
+  V q[8];
+  broadcast(q, replace32<3>(base.nonce, std::byteswap(counter & ~255U)));
+  first_round(key.aes, q);
+  store_planes(base.planes, q);
+}
+
+/// out = in xor keystream, for `groups` groups of eight blocks; `counter` is a multiple of 8 and
+/// goes on from the call before.
+template <unsigned kRounds>
+QUASI_NOINLINE void counter_mode(const AesSlicedCounterKey<kRounds>& key, Base& base,
                                  std::uint32_t counter, const std::uint8_t* in, std::uint8_t* out,
                                  std::size_t groups) {
-  alignas(16) std::uint8_t base[8][16];
-  bool first = true;
   QUASI_NO_UNROLL
   for (; groups > 0; --groups, in += 128, out += 128, counter += 8) {
+    if ((counter & 255) == 0 && counter != 0) rebase(key, base, counter);
     V q[8];
-    if (first || (counter & 255) == 0) {
-      first = false;
-      broadcast(q, replace32<3>(nonce, std::byteswap(counter & ~255U)));
-      first_round(key.aes, q);
-      store_planes(base, q);
-    }
-    load_planes(q, base);
+    load_planes(q, base.planes);
     add_planes(q, key.differences[(counter & 255) / 8]);
     rounds_from_2(key.aes, q);
     QUASI_UNROLL

@@ -12,7 +12,8 @@
 
 namespace quasi::aead::simd {
 
-/// Engine: CounterKey<kRounds>, expand(), encrypt_one(), counter_mode() in groups of 8 blocks.
+/// Engine: CounterKey<kRounds>, expand(), encrypt_one(), and Base with begin() for a message and
+/// counter_mode() for groups of 8 blocks of it.
 template <class Engine, class Swizzle, unsigned kRounds, unsigned kPowers>
 struct Gcm {
   struct State {
@@ -33,21 +34,23 @@ struct Gcm {
   /// Encrypts or decrypts, and gives the block that masks the tag (counter 1).
   static V crypt(const State& state, const Job& job) {
     alignas(16) static constexpr std::uint8_t kZeros[128] = {};
-    alignas(16) std::uint8_t stream[128] = {};
+    alignas(16) std::uint8_t stream[128];
+    store(stream, zero());
     std::memcpy(stream, job.nonce.data(), kNonceSize);
-    const V nonce = load(stream);
+    typename Engine::Base base;
+    Engine::begin(state.aes, load(stream), base);
     // Counters 0 to 7: 0 is not used, 1 masks the tag, the message starts at 2.
-    Engine::counter_mode(state.aes, nonce, 0, kZeros, stream, 1);
+    Engine::counter_mode(state.aes, base, 0, kZeros, stream, 1);
     const V tag_mask = load(stream + 16);
     std::size_t done = std::min<std::size_t>(job.size, 96);
     xor_bytes(job.out, job.in, stream + 32, done);
     const std::size_t groups = (job.size - done) / 128;
     if (groups != 0) {
-      Engine::counter_mode(state.aes, nonce, 8, job.in + done, job.out + done, groups);
+      Engine::counter_mode(state.aes, base, 8, job.in + done, job.out + done, groups);
       done += 128 * groups;
     }
     if (done < job.size) {
-      Engine::counter_mode(state.aes, nonce, static_cast<std::uint32_t>(8 + 8 * groups), kZeros,
+      Engine::counter_mode(state.aes, base, static_cast<std::uint32_t>(8 + 8 * groups), kZeros,
                            stream, 1);
       xor_bytes(job.out + done, job.in + done, stream, job.size - done);
     }

@@ -31,11 +31,18 @@ struct Engine {
     return x[0];
   }
 
+  using Base = Permute::Base;
+
   template <unsigned kRounds>
-  static QUASI_INLINE void counter_mode(const CounterKey<kRounds>& key, V nonce,
+  static QUASI_INLINE void begin(const CounterKey<kRounds>& key, V nonce, Base& base) {
+    Permute::begin(key, nonce, base);
+  }
+
+  template <unsigned kRounds>
+  static QUASI_INLINE void counter_mode(const CounterKey<kRounds>& key, Base& base,
                                         std::uint32_t counter, const std::uint8_t* in,
                                         std::uint8_t* out, std::size_t groups) {
-    Permute::counter_mode(key, nonce, counter, in, out, groups);
+    Permute::counter_mode(key, base, counter, in, out, groups);
   }
 
   template <unsigned kRounds>

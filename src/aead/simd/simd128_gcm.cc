@@ -24,11 +24,19 @@ struct Engine {
     return x[0];
   }
 
+  using Base = sliced::Base;
+
   template <unsigned kRounds>
-  static QUASI_INLINE void counter_mode(const CounterKey<kRounds>& key, V nonce,
+  static QUASI_INLINE void begin(const CounterKey<kRounds>& key, V nonce, Base& base) {
+    base.nonce = nonce;
+    sliced::rebase(key, base, 0);
+  }
+
+  template <unsigned kRounds>
+  static QUASI_INLINE void counter_mode(const CounterKey<kRounds>& key, Base& base,
                                         std::uint32_t counter, const std::uint8_t* in,
                                         std::uint8_t* out, std::size_t groups) {
-    sliced::counter_mode(key, nonce, counter, in, out, groups);
+    sliced::counter_mode(key, base, counter, in, out, groups);
   }
 };
 
