@@ -35,8 +35,9 @@ const CommandSpec kCertCommand = {
     .arguments = "[NAME...]",
     .summary = "make a self-signed certificate for names and IP addresses",
     .options = kOptions,
-    .more = "Without names it is for localhost, 127.0.0.1 and ::1. Clients trust it by\n"
-            "--ca CERT or --pin FINGERPRINT.\n"};
+    .more =
+        "Without names it is for localhost, 127.0.0.1 and ::1. Clients trust it by\n"
+        "--ca CERT or --pin FINGERPRINT.\n"};
 
 Outcome<void> run_cert(const ParsedOptions& options) {
   tls::CertificateOptions certificate;
@@ -55,8 +56,7 @@ Outcome<void> run_cert(const ParsedOptions& options) {
   if (auto saved = save(key_path, made->key_pem); !saved) return saved;
   if (auto saved = save(cert_path, made->certificate_pem); !saved) return saved;
   std::printf("certificate %s\nkey %s\ncertificate SHA-256 %s\npublic key SHA-256 (base64) %s\n",
-              cert_path.c_str(), key_path.c_str(),
-              tls::hex(made->fingerprints.certificate).c_str(),
+              cert_path.c_str(), key_path.c_str(), tls::hex(made->fingerprints.certificate).c_str(),
               tls::base64(made->fingerprints.spki).c_str());
   return {};
 }

@@ -130,8 +130,7 @@ Failure describe(const CloseReason& reason, const std::string& peer) {
                           (reason.by_peer ? "says the peer: " : "says this side: ") +
                           (reason.reason.empty() ? tls::alert_text(alert) : reason.reason) + "."};
       }
-      if (reason.error_code ==
-          static_cast<std::uint64_t>(TransportErrorCode::connection_refused)) {
+      if (reason.error_code == static_cast<std::uint64_t>(TransportErrorCode::connection_refused)) {
         return {kConnect, "The server " + peer + " refuses new connections" + detail + "."};
       }
       return {kTransfer, std::string("The connection to ") + peer + " was closed by " +

@@ -24,8 +24,8 @@ void Download::request_more() {
     const std::string request = "GET " + transfer.url.path + "\r\n";
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(request.data());
     if (connection_.write(*stream, Bytes(bytes, request.size())) != request.size()) {
-      fail({kUsage, "The URL is too long for one request: " + transfer.url.path.substr(0, 60) +
-                        "..."});
+      fail({kUsage,
+            "The URL is too long for one request: " + transfer.url.path.substr(0, 60) + "..."});
       return;
     }
     connection_.finish(*stream);

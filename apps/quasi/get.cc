@@ -148,18 +148,20 @@ Outcome<void> fetch_from(const SocketAddress& remote, std::vector<Transfer>& tra
   Driver driver(**port, endpoint);
   const Instant start = driver.now();
   const double cpu_start = cpu_seconds();
-  auto connection = endpoint.connect(
-      {.tls = settings.tls, .remote = remote, .server_name = url.host, .token = {},
-       .transport = std::nullopt},
-      start);
+  auto connection = endpoint.connect({.tls = settings.tls,
+                                      .remote = remote,
+                                      .server_name = url.host,
+                                      .token = {},
+                                      .transport = std::nullopt},
+                                     start);
   if (!connection) {
     return failure(kUsage, std::string("Cannot connect to ") + url.authority() + ": " +
                                connection.error().reason + ".");
   }
   Download download(**connection, transfers);
-  Progress progress(settings.progress,
-                    transfers.size() == 1 ? url.file_name()
-                                          : std::to_string(transfers.size()) + " files");
+  Progress progress(settings.progress, transfers.size() == 1
+                                           ? url.file_name()
+                                           : std::to_string(transfers.size()) + " files");
   const auto ran = driver.run([&] {
     while (const auto event = endpoint.poll_event()) download.on_event(*event);
     progress.update(download.bytes(), std::nullopt, driver.now());
@@ -209,8 +211,9 @@ const CommandSpec kGetCommand = {
     .arguments = "URL...",
     .summary = "download files over QUIC (https URLs, HTTP/0.9 for now)",
     .options = kOptions,
-    .more = "Without -o a file is named after the last part of its URL. Files appear under\n"
-            "their names only when they are whole. SSLKEYLOGFILE names a file for TLS secrets.\n"};
+    .more =
+        "Without -o a file is named after the last part of its URL. Files appear under\n"
+        "their names only when they are whole. SSLKEYLOGFILE names a file for TLS secrets.\n"};
 
 Outcome<void> run_get(const ParsedOptions& options) {
   if (options.positional().empty()) {

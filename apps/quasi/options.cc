@@ -87,8 +87,8 @@ std::expected<ParsedOptions, std::string> parse_options(const CommandSpec& comma
     } else if (i + 1 < arguments.size()) {
       value = arguments[++i];
     } else {
-      return std::unexpected("Option --" + std::string(option->name) + " needs a value: " +
-                             std::string(option->value) + hint);
+      return std::unexpected("Option --" + std::string(option->name) +
+                             " needs a value: " + std::string(option->value) + hint);
     }
     parsed.values_[std::string(option->name)].push_back(std::move(value));
   }

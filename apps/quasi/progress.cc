@@ -23,8 +23,7 @@ std::string human_bytes(double bytes) {
   return text.data();
 }
 
-Progress::Progress(bool enabled, std::string label)
-    : enabled_(enabled), label_(std::move(label)) {}
+Progress::Progress(bool enabled, std::string label) : enabled_(enabled), label_(std::move(label)) {}
 
 void Progress::update(std::uint64_t bytes, std::optional<std::uint64_t> total, Instant now) {
   if (!enabled_) return;
@@ -43,8 +42,7 @@ void Progress::draw(Instant now) {
   std::string line = label_ + "  " + human_bytes(static_cast<double>(bytes_));
   if (total_ && *total_ > 0) {
     constexpr std::size_t kWidth = 24;
-    const double share =
-        std::min(1.0, static_cast<double>(bytes_) / static_cast<double>(*total_));
+    const double share = std::min(1.0, static_cast<double>(bytes_) / static_cast<double>(*total_));
     const auto full = static_cast<std::size_t>(share * kWidth);
     line += " of " + human_bytes(static_cast<double>(*total_)) + " [" + std::string(full, '#') +
             std::string(kWidth - full, '.') + "]";

@@ -31,8 +31,7 @@ class ServedFile {
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
   /// Reads at `offset`; 0 at the end, -1 on an error.
-  [[nodiscard]] std::int64_t read(std::uint64_t offset, std::uint8_t* out,
-                                  std::size_t count) const;
+  [[nodiscard]] std::int64_t read(std::uint64_t offset, std::uint8_t* out, std::size_t count) const;
 
  private:
   ServedFile(int fd, std::uint64_t size) : fd_(fd), size_(size) {}

@@ -233,9 +233,10 @@ Outcome<std::unique_ptr<io::HostPort>> listen(const ParsedOptions& options, Buff
   const auto listen = options.get("listen");
   const auto address = SocketAddress::parse(listen.value_or("0.0.0.0:4433"));
   if (!address) {
-    return failure(kUsage, "--listen takes an IP address and a port, such as 127.0.0.1:4433 or "
-                           "[::1]:4433, not \"" +
-                               *listen + "\".");
+    return failure(kUsage,
+                   "--listen takes an IP address and a port, such as 127.0.0.1:4433 or "
+                   "[::1]:4433, not \"" +
+                       *listen + "\".");
   }
   port_options.local = *address;
   if (!listen) port_options.more_local = {*SocketAddress::parse("[::]:4433")};
@@ -257,8 +258,9 @@ const CommandSpec kServeCommand = {
     .arguments = "DIR",
     .summary = "serve the files of a directory over QUIC (HTTP/0.9 for now)",
     .options = kOptions,
-    .more = "Symbolic links are not followed. A directory's index.html is served for it.\n"
-            "SIGINT or SIGTERM stop the server. SSLKEYLOGFILE names a file for TLS secrets.\n"};
+    .more =
+        "Symbolic links are not followed. A directory's index.html is served for it.\n"
+        "SIGINT or SIGTERM stop the server. SSLKEYLOGFILE names a file for TLS secrets.\n"};
 
 Outcome<void> run_serve(const ParsedOptions& options) {
   if (options.positional().size() != 1) {
@@ -282,11 +284,9 @@ Outcome<void> run_serve(const ParsedOptions& options) {
   for (const SocketAddress& address : (*port)->local_addresses()) {
     std::printf("listening on %s\n", address.to_string().c_str());
   }
-  std::printf("certificate SHA-256 %s%s\n",
-              tls::hex(identity->fingerprints.certificate).c_str(),
+  std::printf("certificate SHA-256 %s%s\n", tls::hex(identity->fingerprints.certificate).c_str(),
               identity->made ? " (self-signed, of this run only; clients: --pin)" : "");
-  std::printf("public key SHA-256 (base64) %s\n",
-              tls::base64(identity->fingerprints.spki).c_str());
+  std::printf("public key SHA-256 (base64) %s\n", tls::base64(identity->fingerprints.spki).c_str());
   std::fflush(stdout);
 
   Endpoint endpoint(std::move(*config), tls::os_entropy);

@@ -31,8 +31,8 @@ std::expected<Url, std::string> parse_url(std::string_view text) {
   Url url;
   if (slash < rest.size()) url.path = rest.substr(slash);
   if (url.path.front() == '?') url.path.insert(0, "/");
-  const bool printable = std::all_of(url.path.begin(), url.path.end(),
-                                     [](char c) { return c > ' ' && c < '\x7f'; });
+  const bool printable =
+      std::all_of(url.path.begin(), url.path.end(), [](char c) { return c > ' ' && c < '\x7f'; });
   if (!printable) return wrong("the path has blanks or bytes outside ASCII; percent-encode them");
   if (authority.find('@') != std::string_view::npos) return wrong("user names are not supported");
 

@@ -94,17 +94,17 @@ struct CloseReason {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    connected,        // handshake complete; streams may be opened
-    confirmed,        // handshake confirmed (RFC 9001 §4.1.2)
-    stream_opened,    // the peer opened `stream`
-    stream_readable,  // new data, or the end, can be read on `stream`
-    stream_writable,  // `stream` takes data again after write() took less than asked
-    stream_reset,     // the peer reset its sending part with `error_code`
-    stream_stopped,   // the peer asked not to be sent more, with `error_code`
-    stream_sent,      // all data and the end of `stream` are acknowledged
+    connected,          // handshake complete; streams may be opened
+    confirmed,          // handshake confirmed (RFC 9001 §4.1.2)
+    stream_opened,      // the peer opened `stream`
+    stream_readable,    // new data, or the end, can be read on `stream`
+    stream_writable,    // `stream` takes data again after write() took less than asked
+    stream_reset,       // the peer reset its sending part with `error_code`
+    stream_stopped,     // the peer asked not to be sent more, with `error_code`
+    stream_sent,        // all data and the end of `stream` are acknowledged
     streams_available,  // the peer allows more streams to be opened
     datagram_received,
-    closed,           // the last event; see Connection::close_reason()
+    closed,  // the last event; see Connection::close_reason()
   };
   Kind kind = Kind::closed;
   ConnectionHandle connection;
@@ -116,7 +116,7 @@ struct Event {
 struct ConnectionStats {
   std::uint64_t packets_sent = 0, packets_received = 0, packets_lost = 0;
   std::uint64_t packets_undecryptable = 0, packets_duplicate = 0;
-  std::uint64_t bytes_sent = 0, bytes_received = 0;  // UDP payload
+  std::uint64_t bytes_sent = 0, bytes_received = 0;                // UDP payload
   std::uint64_t stream_bytes_received = 0, stream_bytes_sent = 0;  // first transmissions
   std::uint64_t acks_sent = 0, key_updates = 0, pto_count = 0;
   Duration smoothed_rtt, min_rtt;

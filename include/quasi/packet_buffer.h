@@ -19,9 +19,7 @@ struct BufferBlock {
   BufferPool* pool = nullptr;
   std::uint32_t references = 0;
   std::uint32_t capacity = 0;
-  [[nodiscard]] std::uint8_t* data() {
-    return reinterpret_cast<std::uint8_t*>(this) + kDataOffset;
-  }
+  [[nodiscard]] std::uint8_t* data() { return reinterpret_cast<std::uint8_t*>(this) + kDataOffset; }
   static constexpr std::size_t kDataOffset = 64;
 };
 

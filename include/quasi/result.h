@@ -51,8 +51,8 @@ using Status = Result<void>;
 }  // namespace quasi
 
 /// Returns the error of `expression` (a Result) from the enclosing function.
-#define QUASI_TRY(expression)                                          \
-  do {                                                                 \
-    if (auto quasi_try_result = (expression); !quasi_try_result)       \
-      return std::unexpected(quasi_try_result.error());                \
+#define QUASI_TRY(expression)                                    \
+  do {                                                           \
+    if (auto quasi_try_result = (expression); !quasi_try_result) \
+      return std::unexpected(quasi_try_result.error());          \
   } while (false)

@@ -15,8 +15,8 @@ struct SocketAddress {
   enum class Family : std::uint8_t { unspecified, ipv4, ipv6 };
 
   Family family = Family::unspecified;
-  std::uint16_t port = 0;        // host byte order
-  std::uint32_t scope_id = 0;    // IPv6 zone; 0 when there is none
+  std::uint16_t port = 0;             // host byte order
+  std::uint32_t scope_id = 0;         // IPv6 zone; 0 when there is none
   std::array<std::uint8_t, 16> ip{};  // IPv4 uses the first four bytes
 
   [[nodiscard]] bool is_valid() const { return family != Family::unspecified; }

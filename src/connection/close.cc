@@ -58,9 +58,9 @@ void close_with_error(Core& core, const Error& error, const std::string& detail,
   core.close_reason.frame_type = error.frame_type;
   // Details of TLS may quote the peer's certificate.
   core.close_reason.reason =
-      detail.empty() ? error.reason
-                     : printable(Bytes(reinterpret_cast<const std::uint8_t*>(detail.data()),
-                                       detail.size()));
+      detail.empty()
+          ? error.reason
+          : printable(Bytes(reinterpret_cast<const std::uint8_t*>(detail.data()), detail.size()));
   start_closing(core, now);
 }
 
@@ -71,8 +71,8 @@ void close_by_application(Core& core, Instant now) {
 
 void on_peer_close(Core& core, const wire::ConnectionCloseFrame& frame, Instant now) {
   if (core.is_open()) {
-    core.close_reason.kind = frame.application ? CloseReason::Kind::application
-                                               : CloseReason::Kind::transport;
+    core.close_reason.kind =
+        frame.application ? CloseReason::Kind::application : CloseReason::Kind::transport;
     core.close_reason.by_peer = true;
     core.close_reason.error_code = frame.error_code;
     core.close_reason.frame_type = frame.frame_type;

@@ -70,9 +70,7 @@ void Connection::consume(StreamId stream, std::size_t count) {
   if (core_->streams.wants_control()) core_->router->wake(core_->handle);
 }
 
-bool Connection::is_finished(StreamId stream) const {
-  return core_->streams.is_finished(stream);
-}
+bool Connection::is_finished(StreamId stream) const { return core_->streams.is_finished(stream); }
 
 void Connection::stop_sending(StreamId stream, std::uint64_t error_code) {
   if (!core_->is_open()) return;

@@ -30,8 +30,7 @@ recovery::RecoveryConfig recovery_config(Side side, const TransportConfig& confi
 }  // namespace
 
 Core::Core(Side which, const TransportConfig& transport, BufferPool& blocks,
-           const Entropy& randomness, Router& routes, Workspace& scratch,
-           ConnectionHandle name)
+           const Entropy& randomness, Router& routes, Workspace& scratch, ConnectionHandle name)
     : handle(name),
       side(which),
       config(transport),

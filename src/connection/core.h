@@ -132,8 +132,8 @@ struct Core {
   std::optional<tls::Session> tls;
   Phase phase = Phase::handshaking;
   bool confirmed = false;
-  bool heard_from_peer = false;   // a packet was authenticated
-  bool peer_cid_known = false;    // the peer's first source ID was taken
+  bool heard_from_peer = false;  // a packet was authenticated
+  bool peer_cid_known = false;   // the peer's first source ID was taken
   bool have_peer_parameters = false;
   wire::TransportParameters peer_parameters;
   wire::ConnectionId original_dcid;
@@ -176,8 +176,8 @@ struct Core {
 
   // --- The end
   CloseReason close_reason;
-  bool close_requested = false;       // by the application; acted upon by transmit()
-  bool close_wanted = false;          // a CONNECTION_CLOSE has to be sent
+  bool close_requested = false;        // by the application; acted upon by transmit()
+  bool close_wanted = false;           // a CONNECTION_CLOSE has to be sent
   std::uint32_t closing_received = 0;  // packets that came while closing
 
   // --- Events and figures
@@ -186,9 +186,7 @@ struct Core {
   std::uint64_t glitches = 0;  // useless but legal frames; see limits::kMaxGlitches
 
   [[nodiscard]] Space& space(PacketSpace s) { return spaces[recovery::index_of(s)]; }
-  [[nodiscard]] const Space& space(PacketSpace s) const {
-    return spaces[recovery::index_of(s)];
-  }
+  [[nodiscard]] const Space& space(PacketSpace s) const { return spaces[recovery::index_of(s)]; }
   [[nodiscard]] const Space& application() const { return space(PacketSpace::application); }
   [[nodiscard]] Space& application() { return space(PacketSpace::application); }
   [[nodiscard]] bool is_open() const {
@@ -234,8 +232,7 @@ struct PacketContext {
 };
 /// Handles the frames of an authenticated packet; an error closes the connection.
 template <class Direction>
-[[nodiscard]] Status handle_frames(Core& core, Bytes payload, PacketContext& packet,
-                                   Instant now);
+[[nodiscard]] Status handle_frames(Core& core, Bytes payload, PacketContext& packet, Instant now);
 
 // --- transmit.cc
 /// Adds datagrams to the batch; false when there was nothing to send.

@@ -112,8 +112,7 @@ Status on_datagram(Core& core, const wire::DatagramFrame& frame) {
     core.datagrams_in.pop_front();
   }
   if (core.datagrams_in.size() == 1) {
-    core.events.push_back(
-        Event{.kind = Event::Kind::datagram_received, .connection = core.handle});
+    core.events.push_back(Event{.kind = Event::Kind::datagram_received, .connection = core.handle});
   }
   return {};
 }
@@ -139,9 +138,8 @@ Status handle(Core& core, const Frame& frame, PacketContext& packet, Instant now
     case FrameKind::new_token:
       return on_new_token(core, frame.new_token);
     case FrameKind::stream:
-      return core.streams.on_stream(frame.stream.stream_id, frame.stream.offset,
-                                    frame.stream.data, frame.stream.fin,
-                                    packet.datagram->buffer, frame.type);
+      return core.streams.on_stream(frame.stream.stream_id, frame.stream.offset, frame.stream.data,
+                                    frame.stream.fin, packet.datagram->buffer, frame.type);
     case FrameKind::max_data:
       QUASI_TRY(core.streams.on_max_data(frame.max_data.maximum));
       return count_glitch(core, frame.type);
@@ -150,10 +148,9 @@ Status handle(Core& core, const Frame& frame, PacketContext& packet, Instant now
                                                 frame.max_stream_data.maximum));
       return count_glitch(core, frame.type);
     case FrameKind::max_streams:
-      QUASI_TRY(core.streams.on_max_streams(frame.max_streams.unidirectional
-                                                ? Direction::unidirectional
-                                                : Direction::bidirectional,
-                                            frame.max_streams.maximum));
+      QUASI_TRY(core.streams.on_max_streams(
+          frame.max_streams.unidirectional ? Direction::unidirectional : Direction::bidirectional,
+          frame.max_streams.maximum));
       return count_glitch(core, frame.type);
     case FrameKind::data_blocked:
       return count_glitch(core, frame.type);

@@ -45,7 +45,7 @@ void install_long_header_keys(Core& core, PacketSpace which, const tls::KeyPair&
   space.can_send = space.seal->install(material(keys.local)).has_value();
 }
 
-} // namespace
+}  // namespace
 
 void provide_next_keys(Core& core) {
   if (!core.phases.wants_next()) return;
@@ -82,8 +82,8 @@ std::vector<std::uint8_t> encode(const Core& core, const TransportParameters& pa
   (*core.entropy)(random);
   const auto sender =
       core.side == Side::client ? wire::ParameterSender::client : wire::ParameterSender::server;
-  const auto size = wire::encode_transport_parameters(
-      parameters, sender, load_le<std::uint64_t>(random.data()), out);
+  const auto size = wire::encode_transport_parameters(parameters, sender,
+                                                      load_le<std::uint64_t>(random.data()), out);
   out.resize(size.value_or(0));
   return out;
 }
@@ -151,9 +151,8 @@ void install_keys(Core& core, const tls::KeyChange& change) {
     return;
   }
   Space& space = core.application();
-  space.can_send = core.phases
-                       .install(material(change.keys.local), material(change.keys.remote))
-                       .has_value();
+  space.can_send =
+      core.phases.install(material(change.keys.local), material(change.keys.remote)).has_value();
   provide_next_keys(core);
   // RFC 9001 §5.7: a server opens 1-RTT packets only once the handshake is complete.
   space.can_receive = space.can_send && core.side == Side::client;
@@ -209,10 +208,10 @@ Status run_tls(Core& core, Instant now) {
   if (core.phase == Phase::handshaking && !core.tls->is_handshaking()) {
     if (!core.have_peer_parameters) {
       // RFC 9001 §8.2: an endpoint that sends none gets missing_extension.
-      return std::unexpected(Error{
-          static_cast<TransportErrorCode>(
-              static_cast<std::uint64_t>(TransportErrorCode::crypto_error_base) + 109),
-          0, "the peer sent no QUIC transport parameters"});
+      return std::unexpected(
+          Error{static_cast<TransportErrorCode>(
+                    static_cast<std::uint64_t>(TransportErrorCode::crypto_error_base) + 109),
+                0, "the peer sent no QUIC transport parameters"});
     }
     on_handshake_complete(core, now);
   }
@@ -312,17 +311,16 @@ void discard_space(Core& core, PacketSpace which, Instant now) {
 void on_retry(Core& core, const wire::PacketView& packet, Instant now) {
   // RFC 9000 §17.2.5.2: clients only, once, and only before anything else was heard.
   if (core.side != Side::client || core.heard_from_peer || core.retry_scid ||
-      core.phase != Phase::handshaking || packet.token.empty() ||
-      packet.version != core.version || packet.scid == core.remote_cids.current()) {
+      core.phase != Phase::handshaking || packet.token.empty() || packet.version != core.version ||
+      packet.scid == core.remote_cids.current()) {
     return;
   }
   if (!protect::RetryIntegrity(*core.version).verify(core.original_dcid, packet)) return;
   core.retry_scid = packet.scid;
   core.remote_cids.set_initial(packet.scid);
   core.token.assign(packet.token.begin(), packet.token.end());
-  install_long_header_keys(
-      core, PacketSpace::initial,
-      tls::initial_keys(tls_version(core), packet.scid.bytes(), Side::client));
+  install_long_header_keys(core, PacketSpace::initial,
+                           tls::initial_keys(tls_version(core), packet.scid.bytes(), Side::client));
   LossSink sink(core);
   core.recovery.requeue_all(PacketSpace::initial, sink);
   core.space(PacketSpace::initial).crypto.resend_all();
@@ -338,8 +336,7 @@ void on_version_negotiation(Core& core, const wire::PacketView& packet, Instant)
   }
   const wire::VersionList versions(packet);
   if (versions.contains(core.version->number)) return;
-  if (packet.dcid != core.local_cids.handshake_cid() ||
-      packet.scid != core.remote_cids.current()) {
+  if (packet.dcid != core.local_cids.handshake_cid() || packet.scid != core.remote_cids.current()) {
     return;
   }
   std::string list;

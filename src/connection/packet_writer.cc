@@ -83,13 +83,12 @@ bool write_control(Draft& d, const ControlFrame& c) {
           c.record());
     case RecordKind::stop_sending:
       return write_recorded(
-          d, wire::StopSendingFrame{.stream_id = c.stream, .error_code = c.error_code},
-          c.record());
+          d, wire::StopSendingFrame{.stream_id = c.stream, .error_code = c.error_code}, c.record());
     case RecordKind::max_data:
       return write_recorded(d, wire::MaxDataFrame{.maximum = c.value}, c.record());
     case RecordKind::max_stream_data:
-      return write_recorded(
-          d, wire::MaxStreamDataFrame{.stream_id = c.stream, .maximum = c.value}, c.record());
+      return write_recorded(d, wire::MaxStreamDataFrame{.stream_id = c.stream, .maximum = c.value},
+                            c.record());
     case RecordKind::max_streams_bidi:
     case RecordKind::max_streams_uni:
       return write_recorded(
@@ -135,8 +134,7 @@ void write_cid_frames(Draft& d) {
                                            .retire_prior_to = 0,
                                            .connection_id = entry->cid,
                                            .reset_token = entry->token};
-    if (!write_recorded(d, frame,
-                        {.kind = RecordKind::new_connection_id, .id = entry->sequence})) {
+    if (!write_recorded(d, frame, {.kind = RecordKind::new_connection_id, .id = entry->sequence})) {
       return;
     }
     entry->wants_frame = false;
@@ -167,13 +165,13 @@ void write_datagrams(Draft& d) {
 void write_streams(Draft& d) {
   StreamMap& streams = d.core.streams;
   while (const auto next = streams.peek_data()) {
-    const auto fit = wire::fit_data(d.writer.remaining(),
-                                    wire::stream_header_size(next->stream, next->offset),
-                                    static_cast<std::size_t>(next->size), true);
+    const auto fit =
+        wire::fit_data(d.writer.remaining(), wire::stream_header_size(next->stream, next->offset),
+                       static_cast<std::size_t>(next->size), true);
     if (!fit) return;
     const DataChunk chunk = streams.take_data(fit->data_length);
-    const auto frame = wire::open_stream(d.writer, next->stream, chunk.offset, chunk.size,
-                                         chunk.fin, true);
+    const auto frame =
+        wire::open_stream(d.writer, next->stream, chunk.offset, chunk.size, chunk.fin, true);
     if (!frame || frame->data.size() != chunk.size || frame->fin != chunk.fin) {
       // Cannot happen for what fit_stream() promised; the data is not lost either way.
       (void)streams.on_lost(StreamMap::record(next->stream, chunk));
@@ -215,8 +213,8 @@ void write_close(Draft& d) {
   frame.application = reason.kind == CloseReason::Kind::application;
   frame.error_code = reason.error_code;
   frame.frame_type = reason.frame_type;
-  frame.reason = Bytes(reinterpret_cast<const std::uint8_t*>(reason.reason.data()),
-                       reason.reason.size());
+  frame.reason =
+      Bytes(reinterpret_cast<const std::uint8_t*>(reason.reason.data()), reason.reason.size());
   if (frame.application && d.packet.space != PacketSpace::application) {
     // RFC 9000 §10.2.3: the application's reasons stay private before 1-RTT keys.
     frame.application = false;
@@ -254,8 +252,7 @@ std::optional<Writer> begin_packet(Core& core, PacketSpace which, MutableBytes r
   } else {
     const bool initial = which == PacketSpace::initial;
     layout = wire::write_long_header(
-        header, *core.version,
-        initial ? wire::PacketType::initial : wire::PacketType::handshake,
+        header, *core.version, initial ? wire::PacketType::initial : wire::PacketType::handshake,
         core.remote_cids.current(), core.local_cids.handshake_cid(),
         initial && core.side == Side::client ? Bytes(core.token) : Bytes(), packet.packet_number,
         length);
@@ -299,8 +296,8 @@ void replenish_cids(Core& core, Instant now) {
   }
 }
 
-std::optional<BuiltPacket> build_packet(Core& core, const PacketRequest& request,
-                                        MutableBytes room, Instant now) {
+std::optional<BuiltPacket> build_packet(Core& core, const PacketRequest& request, MutableBytes room,
+                                        Instant now) {
   Space& space = core.space(request.space);
   if (!is_wanted(core, space, request, now)) return std::nullopt;
   BuiltPacket packet;
@@ -320,8 +317,8 @@ std::optional<BuiltPacket> build_packet(Core& core, const PacketRequest& request
         write_crypto(draft);
       }
     }
-    const bool ping = request.must_elicit ||
-                      (packet.has_ack && core.recovery.wants_ping(request.space));
+    const bool ping =
+        request.must_elicit || (packet.has_ack && core.recovery.wants_ping(request.space));
     if (ping && !packet.ack_eliciting && wire::write(*payload, wire::PingFrame{})) {
       draft.record({.kind = RecordKind::ping});
       packet.ack_eliciting = true;
@@ -340,9 +337,9 @@ std::optional<BuiltPacket> build_mtu_probe(Core& core, MutableBytes room, Instan
   auto payload = begin_packet(core, PacketSpace::application, room, packet);
   if (!payload || !wire::write(*payload, wire::PingFrame{})) return std::nullopt;
   payload->zeros(payload->remaining());
-  core.recovery.add_record(PacketSpace::application,
-                           {.kind = RecordKind::mtu_probe,
-                            .length = static_cast<std::uint32_t>(room.size())});
+  core.recovery.add_record(
+      PacketSpace::application,
+      {.kind = RecordKind::mtu_probe, .length = static_cast<std::uint32_t>(room.size())});
   packet.ack_eliciting = packet.padded = packet.mtu_probe = true;
   end_packet(packet, *payload, room);
   core.mtu.on_probe_sent();

@@ -14,8 +14,8 @@ void start_validation(Core& core, Instant now) {
   core.path.challenge = data;
   core.path.wants_challenge = true;
   // RFC 9000 §8.2.4: three times the larger of the current PTO and a new path's.
-  const Duration pto = std::max(core.recovery.pto(PacketSpace::application),
-                                recovery::kInitialRtt * 3);
+  const Duration pto =
+      std::max(core.recovery.pto(PacketSpace::application), recovery::kInitialRtt * 3);
   core.path.challenge_deadline = now + pto * 3;
 }
 
@@ -28,8 +28,7 @@ std::size_t peer_datagram_limit(const Core& core) {
 
 void watch_current_token(Core& core) {
   const auto token = core.remote_cids.current_token();
-  core.router->watch_reset_token(core.handle,
-                                 core.watched_token ? &*core.watched_token : nullptr,
+  core.router->watch_reset_token(core.handle, core.watched_token ? &*core.watched_token : nullptr,
                                  token ? &*token : nullptr);
   core.watched_token = token;
 }
@@ -40,9 +39,10 @@ void on_path_challenge(Core& core, const ChallengeData& data, const RxDatagram& 
   } else {
     // A probe from an address that has not become the path: answered from there, with
     // the newest one only (RFC 9000 §8.2.2; CVE-2023-6193).
-    core.probe_reply = ProbeReply{
-        .data = data, .remote = datagram.remote, .local = datagram.local,
-        .received = datagram.size};
+    core.probe_reply = ProbeReply{.data = data,
+                                  .remote = datagram.remote,
+                                  .local = datagram.local,
+                                  .received = datagram.size};
   }
 }
 

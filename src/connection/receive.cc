@@ -177,8 +177,7 @@ void handle_datagram(Core& core, RxDatagram& datagram, Group& group, Instant now
     return;
   }
   flush(core, group, now);
-  wire::DatagramReader reader(MutableBytes(datagram.data, datagram.size),
-                              limits::kLocalCidLength);
+  wire::DatagramReader reader(MutableBytes(datagram.data, datagram.size), limits::kLocalCidLength);
   wire::PacketView view;
   while (core.is_open() && reader.next(view) == wire::ParseOutcome::packet) {
     switch (view.type) {
@@ -253,8 +252,7 @@ void receive(Core& core, std::span<RxDatagram* const> datagrams, Instant now) {
   flush(core, group, now);
   replay_early(core, group, now);
   if (core.is_open() && core.side == Side::server) {
-    core.recovery.set_amplification_blocked(core.path.send_allowance() <
-                                            limits::kMinDatagramSize);
+    core.recovery.set_amplification_blocked(core.path.send_allowance() < limits::kMinDatagramSize);
   }
 }
 

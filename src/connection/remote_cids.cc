@@ -9,8 +9,7 @@ constexpr std::uint64_t kNewConnectionId = 0x18;
 }
 
 void RemoteCids::set_initial(const wire::ConnectionId& cid) {
-  current_ =
-      Entry{.sequence = 0, .cid = cid, .token = {}, .has_token = false, .valid = true};
+  current_ = Entry{.sequence = 0, .cid = cid, .token = {}, .has_token = false, .valid = true};
 }
 
 void RemoteCids::set_initial_token(const ResetToken& token) {
@@ -87,16 +86,16 @@ Status RemoteCids::on_new_connection_id(std::uint64_t sequence, std::uint64_t re
   } else if (!known) {
     const auto free_entry =
         std::find_if(spares_.begin(), spares_.end(), [](const Entry& e) { return !e.valid; });
-    const auto spares = std::count_if(spares_.begin(), spares_.end(),
-                                      [](const Entry& e) { return e.valid; });
+    const auto spares =
+        std::count_if(spares_.begin(), spares_.end(), [](const Entry& e) { return e.valid; });
     const bool current_stays = current_.sequence >= retire_prior_to_;
     if (free_entry == spares_.end() ||
         static_cast<std::size_t>(spares) + (current_stays ? 1U : 0U) >= kActiveLimit) {
       return fail(TransportErrorCode::connection_id_limit_error,
                   "more connection IDs than active_connection_id_limit allows", kNewConnectionId);
     }
-    *free_entry = Entry{
-        .sequence = sequence, .cid = cid, .token = token, .has_token = true, .valid = true};
+    *free_entry =
+        Entry{.sequence = sequence, .cid = cid, .token = token, .has_token = true, .valid = true};
   }
 
   if (current_.sequence < retire_prior_to_ && !switch_to_spare()) {

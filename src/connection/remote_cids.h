@@ -46,8 +46,7 @@ class RemoteCids {
 
   /// NEW_CONNECTION_ID (its encoding was checked by the parser).
   [[nodiscard]] Status on_new_connection_id(std::uint64_t sequence, std::uint64_t retire_prior_to,
-                                            const wire::ConnectionId& cid,
-                                            const ResetToken& token);
+                                            const wire::ConnectionId& cid, const ResetToken& token);
 
   [[nodiscard]] const wire::ConnectionId& current() const { return current_.cid; }
   [[nodiscard]] std::uint64_t current_sequence() const { return current_.sequence; }

@@ -37,16 +37,13 @@ void check_path_validation(Core& core, Instant now) {
 
 }  // namespace
 
-void restart_idle_timer(Core& core, Instant now) {
-  core.idle_deadline = now + idle_period(core);
-}
+void restart_idle_timer(Core& core, Instant now) { core.idle_deadline = now + idle_period(core); }
 
 Instant next_timeout(const Core& core) {
   if (core.phase == Phase::gone) return Instant::never();
   if (!core.is_open()) return core.close_deadline;
   Instant next = std::min({core.idle_deadline, core.handshake_deadline, core.pacing_deadline,
-                           core.path.challenge_deadline,
-                           core.recovery.next_timeout()});
+                           core.path.challenge_deadline, core.recovery.next_timeout()});
   // An ACK that cannot be sent yet waits for a packet to come, not for time to pass.
   constexpr std::uint64_t kLeastPacket = 64;
   if (core.path.send_allowance() >= kLeastPacket) {

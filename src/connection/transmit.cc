@@ -30,8 +30,7 @@ bool seal(Core& core, Unsealed& unsealed, Instant now) {
   Status status;
   for (const PacketSpace which : kSpaces) {
     const std::size_t i = recovery::index_of(which);
-    const std::span<const protect::TxPacket> packets(unsealed.packets[i].data(),
-                                                     unsealed.count[i]);
+    const std::span<const protect::TxPacket> packets(unsealed.packets[i].data(), unsealed.count[i]);
     if (packets.empty()) continue;
     protect::PacketSealer& sealer = core.workspace->sealer;
     if (which == PacketSpace::application) {
@@ -110,8 +109,7 @@ void finish_datagram(Core& core, Assembly& assembly, TxBatch& batch, Unsealed& u
   core.path.bytes_sent += assembly.size;
   core.stats.bytes_sent += assembly.size;
   // RFC 9001 §4.9.1: a client drops Initial keys when it first sends a Handshake packet.
-  if (handshake_sent && core.side == Side::client &&
-      !core.space(PacketSpace::initial).discarded) {
+  if (handshake_sent && core.side == Side::client && !core.space(PacketSpace::initial).discarded) {
     if (seal(core, unsealed, now)) discard_space(core, PacketSpace::initial, now);
   }
 }
@@ -160,9 +158,9 @@ bool build_datagram(Core& core, TxBatch& batch, Unsealed& unsealed, Instant now)
     assembly.packets[assembly.count++] = *built;
     assembly.size += built->bytes.size();
     // RFC 9000 §14.1: all of a client's Initials, and a server's that elicit ACKs.
-    assembly.must_pad = assembly.must_pad || built->wants_full_size ||
-                        (which == PacketSpace::initial &&
-                         (core.side == Side::client || built->ack_eliciting));
+    assembly.must_pad =
+        assembly.must_pad || built->wants_full_size ||
+        (which == PacketSpace::initial && (core.side == Side::client || built->ack_eliciting));
   }
   if (assembly.count == 0) return false;
   finish_datagram(core, assembly, batch, unsealed, now);
@@ -174,9 +172,9 @@ void answer_probe(Core& core, TxBatch& batch, Unsealed& unsealed, Instant now) {
   if (!core.probe_reply || !core.application().can_send) return;
   const ProbeReply reply = *std::exchange(core.probe_reply, std::nullopt);
   if (!core.recovery.has_room(PacketSpace::application)) return;
-  const std::size_t limit = std::min<std::size_t>(
-      {limits::kMinDatagramSize, static_cast<std::size_t>(3 * reply.received),
-       batch.space().size()});
+  const std::size_t limit =
+      std::min<std::size_t>({limits::kMinDatagramSize, static_cast<std::size_t>(3 * reply.received),
+                             batch.space().size()});
   std::optional<BuiltPacket> built =
       build_path_response(core, reply.data, batch.space().first(limit), now);
   if (!built) return;
@@ -230,8 +228,7 @@ bool transmit(Core& core, TxBatch& batch, Instant now) {
   (void)seal(core, unsealed, now);
   if (core.side == Side::server) {
     // RFC 9002 §6.2.2.1: no probe timer runs while the address gets nothing more.
-    core.recovery.set_amplification_blocked(core.path.send_allowance() <
-                                            limits::kMinDatagramSize);
+    core.recovery.set_amplification_blocked(core.path.send_allowance() < limits::kMinDatagramSize);
   }
   return batch.count() > before;
 }

@@ -35,8 +35,7 @@ void EndpointState::send_version_negotiation(const wire::InvariantHeader& header
   Reply* reply = new_reply(datagram);
   if (reply == nullptr) return;
   constexpr std::array<std::uint32_t, 1> kVersions = {wire::kVersion1};
-  reply->size =
-      write_version_negotiation(reply->bytes, header, datagram.size, kVersions, entropy);
+  reply->size = write_version_negotiation(reply->bytes, header, datagram.size, kVersions, entropy);
   if (reply->size == 0) {
     replies.pop_back();
     return;
@@ -68,26 +67,24 @@ void EndpointState::send_refusal(const wire::PacketView& initial, const RxDatagr
                                  TransportErrorCode code) {
   Reply* reply = new_reply(datagram);
   if (reply == nullptr) return;
-  const tls::KeyPair raw =
-      tls::initial_keys(tls::Version::v1, initial.dcid.bytes(), Side::server);
+  const tls::KeyPair raw = tls::initial_keys(tls::Version::v1, initial.dcid.bytes(), Side::server);
   protect::ProtectionKeys keys;
   wire::Writer<wire::Forward> writer(MutableBytes(reply->bytes).first(256));
   std::array<std::uint8_t, limits::kLocalCidLength> scid{};
   entropy(scid);
-  const auto layout = wire::write_long_header(
-      writer, *initial.version, wire::PacketType::initial, initial.scid,
-      *wire::ConnectionId::from(scid), {}, 0, 1);
+  const auto layout =
+      wire::write_long_header(writer, *initial.version, wire::PacketType::initial, initial.scid,
+                              *wire::ConnectionId::from(scid), {}, 0, 1);
   const bool written =
       layout &&
       keys.install({.algorithm = aead::Algorithm::aes_128_gcm,
                     .key = raw.local.key_bytes(),
                     .iv = raw.local.iv,
                     .header_key = raw.local.header_bytes()}) &&
-      wire::write(writer,
-                  wire::ConnectionCloseFrame{.application = false,
-                                             .error_code = static_cast<std::uint64_t>(code),
-                                             .frame_type = 0,
-                                             .reason = {}});
+      wire::write(writer, wire::ConnectionCloseFrame{.application = false,
+                                                     .error_code = static_cast<std::uint64_t>(code),
+                                                     .frame_type = 0,
+                                                     .reason = {}});
   if (!written) {
     replies.pop_back();
     return;

@@ -23,8 +23,7 @@ Endpoint::~Endpoint() = default;
 Result<Connection*> Endpoint::connect(const ConnectOptions& options, Instant now) {
   EndpointState& s = *state_;
   s.now = now;
-  Connection& created =
-      s.create(Side::client, options.transport.value_or(s.config.transport));
+  Connection& created = s.create(Side::client, options.transport.value_or(s.config.transport));
   connection::Core& core = created.core();
   const std::uint32_t index = core.handle.index;
   if (const Status started = connection::start_client(core, options, now); !started) {
@@ -57,8 +56,8 @@ void Endpoint::receive(RxBatch& batch, Instant now) {
     }
     Slot& slot = s.slots[index];
     if (!slot.connection) continue;
-    connection::receive(slot.connection->core(),
-                        std::span<RxDatagram* const>(group.data(), count), now);
+    connection::receive(slot.connection->core(), std::span<RxDatagram* const>(group.data(), count),
+                        now);
     s.mark_dirty(index);
     s.settle(index);
   }

@@ -29,9 +29,9 @@ namespace quasi::endpoint {
 struct Slot {
   std::unique_ptr<Connection> connection;
   std::uint32_t generation = 0;
-  bool dirty = false;        // in EndpointState::dirty
-  bool has_events = false;   // in EndpointState::eventful
-  bool released = false;     // by the application
+  bool dirty = false;           // in EndpointState::dirty
+  bool has_events = false;      // in EndpointState::eventful
+  bool released = false;        // by the application
   bool is_handshaking = false;  // counted in EndpointState::handshaking
   /// Server: the client's first destination ID, by which its first flights come.
   std::optional<wire::ConnectionId> first_dcid;

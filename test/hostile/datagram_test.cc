@@ -379,7 +379,8 @@ TEST(Datagrams, R97RetryFromTheSameId) {
     wire::Writer<wire::Forward> writer(out);
     const auto dcid = *wire::ConnectionId::from(header.dcid);
     const std::array<std::uint8_t, 3> token = {1, 2, 3};
-    EXPECT_TRUE(integrity.write(writer, dcid, *wire::ConnectionId::from(header.scid), dcid, token, 0));
+    EXPECT_TRUE(
+        integrity.write(writer, dcid, *wire::ConnectionId::from(header.scid), dcid, token, 0));
     out.resize(writer.written());
     return out;
   });

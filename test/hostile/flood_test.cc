@@ -215,9 +215,8 @@ void fragment_crypto(bool holes_in_reverse) {
   const std::uint64_t allocations = allocation_count();
   const std::array<std::uint8_t, 1> byte = {0};
   // The first byte is withheld, so that TLS sees nothing of it.
-  flood(hostile, kBytes / 2, [&](std::uint64_t i) {
-    return wire::CryptoFrame{.offset = 2 * i + 2, .data = byte};
-  });
+  flood(hostile, kBytes / 2,
+        [&](std::uint64_t i) { return wire::CryptoFrame{.offset = 2 * i + 2, .data = byte}; });
   ASSERT_FALSE(hostile.closed());
   EXPECT_LE(live_bytes(), heap + 3'000'000);
   flood(hostile, kBytes / 2 - 1, [&](std::uint64_t i) {
@@ -329,8 +328,8 @@ TEST(Flood, R51ResetsAfterStopSendingGiveCreditBack) {
     hostile.send(payload.take());
     total += size;
     hostile.run(Duration::milliseconds(25));
-    ASSERT_FALSE(hostile.closed()) << i << " code " << std::hex
-                                   << (hostile.raw.close ? hostile.raw.close->code : 0);
+    ASSERT_FALSE(hostile.closed())
+        << i << " code " << std::hex << (hostile.raw.close ? hostile.raw.close->code : 0);
   }
   // the streams that ended make room for others.
   EXPECT_GT(hostile.raw.max_streams_bidi, 1'000U);

@@ -31,7 +31,9 @@ bool Pair::chance(double probability) {
   return probability > 0 && static_cast<double>(random_() >> 11) * 0x1p-53 < probability;
 }
 
-void Pair::rebind_client() { client_address_.port = static_cast<std::uint16_t>(client_address_.port + 1); }
+void Pair::rebind_client() {
+  client_address_.port = static_cast<std::uint16_t>(client_address_.port + 1);
+}
 
 void Pair::enter_link(bool towards_server, Bytes datagram, Ecn ecn, const SocketAddress& from,
                       const SocketAddress& to) {
@@ -60,8 +62,8 @@ void Pair::enter_link(bool towards_server, Bytes datagram, Ecn ecn, const Socket
     const auto serialisation = Duration::nanoseconds(
         wire_bytes * 8 * 1'000'000'000 / static_cast<std::int64_t>(link.bits_per_second));
     const Instant start = std::max(link_free, now_);
-    const double queued = (start - now_).to_seconds() *
-                          static_cast<double>(link.bits_per_second) / 8.0;
+    const double queued =
+        (start - now_).to_seconds() * static_cast<double>(link.bits_per_second) / 8.0;
     if (queued > static_cast<double>(link.queue_bytes)) {
       ++stats.queue_drops;
       return;

@@ -23,7 +23,7 @@ struct LinkConfig {
   double loss = 0, duplicate = 0, corrupt = 0;  // probability a datagram
   double reorder = 0;                           // probability of `reorder_delay` more
   Duration reorder_delay = Duration::milliseconds(5);
-  std::size_t mtu = 1472;                       // UDP payload; larger ones vanish
+  std::size_t mtu = 1472;  // UDP payload; larger ones vanish
 };
 
 struct LinkStats {

@@ -34,8 +34,7 @@ class Session {
     tls::ServerOptions server_tls = tls::testing::server_options();
   };
 
-  explicit Session(Options options)
-      : pair(options.seed, options.to_server, options.to_client) {
+  explicit Session(Options options) : pair(options.seed, options.to_server, options.to_client) {
     options.server.server_tls = *tls::ServerConfig::create(options.server_tls);
     client_tls_ = *tls::ClientConfig::create(options.client_tls);
     server = std::make_unique<Endpoint>(options.server, pair.entropy());
@@ -86,9 +85,9 @@ class Session {
       const auto stream = c->open_stream(Direction::bidirectional);
       if (!stream) return;
       const std::string text = std::to_string(wanted_.front());
-      EXPECT_EQ(c->write(*stream, Bytes(reinterpret_cast<const std::uint8_t*>(text.data()),
-                                        text.size())),
-                text.size());
+      EXPECT_EQ(
+          c->write(*stream, Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size())),
+          text.size());
       c->finish(*stream);
       downloads[*stream].size = wanted_.front();
       wanted_.erase(wanted_.begin());
@@ -133,8 +132,8 @@ class Session {
   void answer(Connection& c, StreamId stream, Upload& upload) {
     std::array<std::uint8_t, 4096> chunk;
     while (upload.sent < upload.size) {
-      const std::size_t n =
-          static_cast<std::size_t>(std::min<std::uint64_t>(chunk.size(), upload.size - upload.sent));
+      const std::size_t n = static_cast<std::size_t>(
+          std::min<std::uint64_t>(chunk.size(), upload.size - upload.sent));
       for (std::size_t i = 0; i < n; ++i) chunk[i] = pattern(stream, upload.sent + i);
       const std::size_t taken = c.write(stream, Bytes(chunk).first(n));
       upload.sent += taken;

@@ -11,8 +11,8 @@ constexpr std::uint64_t kMiB = 1 << 20;
 
 void expect_all_right(const Session& session) {
   for (const auto& [stream, download] : session.downloads) {
-    EXPECT_TRUE(download.finished) << "stream " << stream << " has " << download.received
-                                   << " of " << download.size << " bytes";
+    EXPECT_TRUE(download.finished) << "stream " << stream << " has " << download.received << " of "
+                                   << download.size << " bytes";
     EXPECT_FALSE(download.wrong) << "stream " << stream;
   }
 }
@@ -27,9 +27,8 @@ TEST(Transfer, HandshakeConnectsAndConfirmsBothSides) {
 }
 
 TEST(Transfer, EverySuite) {
-  for (const tls::Suite suite :
-       {tls::Suite::aes_128_gcm_sha256, tls::Suite::aes_256_gcm_sha384,
-        tls::Suite::chacha20_poly1305_sha256}) {
+  for (const tls::Suite suite : {tls::Suite::aes_128_gcm_sha256, tls::Suite::aes_256_gcm_sha384,
+                                 tls::Suite::chacha20_poly1305_sha256}) {
     Session::Options options;
     options.client_tls.suites = {suite};
     Session session(options);
