@@ -124,6 +124,15 @@ QUASI_INLINE void transpose32(V& a, V& b, V& c, V& d) {
   d = shuffle64<1, 3>(t1, t3);
 }
 
+/// Overwrites a buffer of whole vectors; in Wasm without the call that memory.fill is.
+template <std::size_t kSize>
+QUASI_INLINE void wipe(std::uint8_t (&bytes)[kSize]) {
+  static_assert(kSize % 16 == 0);
+  QUASI_UNROLL
+  for (std::size_t i = 0; i < kSize; i += 16) store(bytes + i, zero());
+  asm volatile("" : : "r"(bytes) : "memory");  // NOLINT(hicpp-no-assembler): keeps the stores
+}
+
 /// Copies 0 to 15 bytes. Every access is inside the buffers.
 QUASI_INLINE void copy_short(std::uint8_t* out, const std::uint8_t* in, std::size_t size) {
   QUASI_NO_UNROLL
