@@ -34,6 +34,7 @@ class Stack:
     name = ""
     is_ours = False
     has_bytes = True  # serves /bytes/N
+    updates_keys_by_itself = False
     server_features = frozenset()
     client_features = frozenset()
 
@@ -109,7 +110,7 @@ class Aioquic(Peer):
 class QuicGo(Peer):
     name = "quic-go"
     chooses_suite = False  # Go's TLS leaves that to the other side
-    # quic-go updates its keys by itself, after 100 packets first.
+    updates_keys_by_itself = True  # after 100 packets first
     client_features = frozenset({"small-packets"})
     server_features = frozenset({"key-update", "small-packets"})
     program = FOLDER / "quicgo-peer"
