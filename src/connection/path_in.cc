@@ -17,6 +17,10 @@ void start_validation(Core& core, Instant now) {
   const Duration pto =
       std::max(core.recovery.pto(PacketSpace::application), recovery::kInitialRtt * 3);
   core.path.challenge_deadline = now + pto * 3;
+  // The window may be full of what was lost on the old path; the proof does not wait for
+  // that to be found out.
+  Space& space = core.application();
+  space.probes = std::max(space.probes, 1U);
 }
 
 }  // namespace
