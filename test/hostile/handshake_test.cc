@@ -37,9 +37,8 @@ TEST(Handshake, R93ConnectionIdsOfTheHandshake) {
   for (const Side victim : {Side::server, Side::client}) {
     expect_parameter_error(
         victim, [](wire::TransportParameters& p) { p.initial_source_connection_id.reset(); });
-    expect_parameter_error(victim, [](wire::TransportParameters& p) {
-      p.initial_source_connection_id = other_cid();
-    });
+    expect_parameter_error(
+        victim, [](wire::TransportParameters& p) { p.initial_source_connection_id = other_cid(); });
   }
   expect_parameter_error(Side::client, [](wire::TransportParameters& p) {
     p.original_destination_connection_id.reset();

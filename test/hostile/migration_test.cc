@@ -70,8 +70,8 @@ TEST(Migration, R33SpoofedAddressGetsThreeTimesItsBytes) {
   Hostile hostile({});
   ASSERT_TRUE(hostile.handshake());
   const SocketAddress first = hostile.raw_address;
-  const std::array<std::uint8_t, 10> request = {0x0b, 0x00, 0x07, '1', '0', '0',
-                                                '0',  '0',  '0',  '0'};
+  const std::array<std::uint8_t, 10> request = {0x0b, 0x00, 0x07, '1', '0',
+                                                '0',  '0',  '0',  '0', '0'};
   hostile.send(request);
   hostile.run(Duration::milliseconds(100));
   hostile.raw_address = elsewhere();
@@ -89,8 +89,8 @@ TEST(Migration, R33SpoofedAddressGetsThreeTimesItsBytes) {
   EXPECT_LE(hostile.captured_bytes - before, 3 * packet.size());
   // By the clock, not by loss: after three PTOs the old path is taken again.
   hostile.mute = false;
-  EXPECT_TRUE(hostile.session.pair.run(
-      [&] { return hostile.core().path.remote == first; }, Duration::seconds(10)));
+  EXPECT_TRUE(hostile.session.pair.run([&] { return hostile.core().path.remote == first; },
+                                       Duration::seconds(10)));
   EXPECT_GE(hostile.session.pair.now() - start, Duration::milliseconds(900));
   EXPECT_TRUE(hostile.core().path.validated);
   hostile.expect_alive();
