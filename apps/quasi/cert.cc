@@ -53,6 +53,9 @@ Outcome<void> run_cert(const ParsedOptions& options) {
 #endif
   const std::string cert_path = options.get("cert").value_or("cert.pem");
   const std::string key_path = options.get("key").value_or("key.pem");
+  if (cert_path == key_path && cert_path != "-") {
+    return failure(kUsage, "--cert and --key name the same file; give them different names.");
+  }
   if (auto saved = save(key_path, made->key_pem); !saved) return saved;
   if (auto saved = save(cert_path, made->certificate_pem); !saved) return saved;
   std::printf("certificate %s\nkey %s\ncertificate SHA-256 %s\npublic key SHA-256 (base64) %s\n",

@@ -16,11 +16,20 @@ bool Download::is_over() const {
 }
 
 void Download::request_more() {
-  while (next_ < transfers_.size()) {
+  while (next_ < transfers_.size() && running_ < kMostTransfers) {
     const std::optional<StreamId> stream = connection_.open_stream(Direction::bidirectional);
     if (!stream) return;  // `streams_available` comes later
     Transfer& transfer = transfers_[next_++];
+    ++running_;
     transfer.stream = stream;
+    if (!transfer.file) {
+      auto file = OutputFile::create(transfer.path);
+      if (!file) {
+        fail({kFile, file.error()});
+        return;
+      }
+      transfer.file.emplace(std::move(*file));
+    }
     const std::string request = "GET " + transfer.url.path + "\r\n";
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(request.data());
     if (connection_.write(*stream, Bytes(bytes, request.size())) != request.size()) {
@@ -56,6 +65,9 @@ void Download::read(Transfer& transfer) {
   }
   transfer.done = true;
   transfer.stream.reset();
+  transfer.file.reset();
+  --running_;
+  request_more();
 }
 
 void Download::on_event(const Event& event) {

@@ -15,10 +15,14 @@
 
 namespace quasi::app {
 
+/// Files that are fetched at the same time. A component has 128 descriptors in all, and
+/// each open file has a buffer.
+inline constexpr std::size_t kMostTransfers = 48;
+
 struct Transfer {
   Url url;
-  std::string path;  // where it goes
-  std::optional<OutputFile> file;
+  std::string path;                // where it goes
+  std::optional<OutputFile> file;  // at the latest when it is requested
   std::optional<StreamId> stream;
   std::uint64_t bytes = 0;
   bool done = false;
@@ -35,6 +39,8 @@ class Download {
   [[nodiscard]] bool is_over() const;
   [[nodiscard]] const std::optional<Failure>& failure() const { return failure_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  /// Something was asked for, so that files may hold a part already.
+  [[nodiscard]] bool has_requested() const { return next_ > 0; }
 
  private:
   void request_more();
@@ -44,6 +50,7 @@ class Download {
   Connection& connection_;
   std::vector<Transfer>& transfers_;
   std::size_t next_ = 0;  // first transfer that has not been requested
+  std::size_t running_ = 0;
   std::uint64_t bytes_ = 0;
   std::optional<Failure> failure_;
 };

@@ -24,6 +24,10 @@ void catch_interrupts() {
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // Under nohup a lost terminal is no reason to stop.
+  struct sigaction hangup{};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
   // A closed pipe on standard output is an error of write(), not the end.
   signal(SIGPIPE, SIG_IGN);
 #endif

@@ -36,7 +36,7 @@ class Driver {
   Instant wake_ = Instant::never();
 };
 
-/// SIGINT and SIGTERM set a flag instead of ending the program. No effect in Wasm,
+/// SIGINT, SIGTERM and SIGHUP set a flag instead of ending the program. No effect in Wasm,
 /// where the host ends the component.
 void catch_interrupts();
 [[nodiscard]] bool interrupted();

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "command.h"
 #include "download.h"
@@ -174,11 +175,16 @@ Outcome<void> fetch_from(const SocketAddress& remote, std::vector<Transfer>& tra
   progress.finish(end);
   (*connection)->close(0, "");
   driver.flush();
-  if (!ran) return failure(kConnect, ran.error());
+  // Another address is tried after kConnect, which must not append to what has arrived.
+  const bool begun = download.has_requested();
+  if (!ran) return failure(begun ? kTransfer : kConnect, ran.error());
   if (interrupted() && !download.is_over()) {
     return failure(kInterrupted, "Interrupted; nothing incomplete was kept.");
   }
-  if (download.failure()) return std::unexpected(*download.failure());
+  if (download.failure()) {
+    const Failure& failed = *download.failure();
+    return failure(begun && failed.code == kConnect ? kTransfer : failed.code, failed.sentence);
+  }
   if (!download.is_over()) {
     return failure(kConnect, "Nothing listens at " + remote.to_string() +
                                  " (the host refuses datagrams there). Check the address and "
@@ -228,18 +234,30 @@ Outcome<void> run_get(const ParsedOptions& options) {
   // One connection a server, in the order in which servers are first named.
   std::vector<std::vector<Transfer>> by_server;
   std::map<std::string, std::size_t> index;
+  std::set<std::string> paths;
   for (std::size_t i = 0; i < options.positional().size(); ++i) {
     auto url = parse_url(options.positional()[i]);
     if (!url) return failure(kUsage, url.error());
     Transfer transfer;
     transfer.url = *url;
     transfer.path = i < outputs.size() ? outputs[i] : url->file_name();
+    if (transfer.path == "/dev/stdout") transfer.path = "-";
     if (settings->json && transfer.path == "-") {
       return failure(kUsage, "--json and -o - both want standard output; choose one.");
     }
-    auto file = OutputFile::create(transfer.path);
-    if (!file) return failure(kFile, file.error());
-    transfer.file.emplace(std::move(*file));
+    if (transfer.path.empty()) {
+      return failure(kUsage, "-o takes the name of a file, or - for standard output.");
+    }
+    if (transfer.path != "-" && transfer.path != "/dev/null" &&
+        !paths.insert(transfer.path).second) {
+      return failure(kUsage, "Two URLs would go to the same file, " + transfer.path +
+                                 "; name another one with -o.");
+    }
+    if (i < kMostTransfers) {  // what cannot be written is told before anything is fetched
+      auto file = OutputFile::create(transfer.path);
+      if (!file) return failure(kFile, file.error());
+      transfer.file.emplace(std::move(*file));
+    }
     const auto [it, added] = index.try_emplace(url->authority(), by_server.size());
     if (added) by_server.emplace_back();
     by_server[it->second].push_back(std::move(transfer));

@@ -3,6 +3,9 @@
 // the component's `run` export calls quasi_main().
 #include "main.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -50,22 +53,42 @@ int fail_with(const Failure& failure) {
   return failure.code;
 }
 
+/// Success, if all that was printed has left.
+int succeed() {
+  return std::fflush(stdout) == 0 && std::ferror(stdout) == 0
+             ? int{kOk}
+             : fail_with({kFile, std::string("Cannot write to standard output: ") +
+                                     std::strerror(errno) + "."});
+}
+
+/// A standard descriptor that the caller closed would be that of the next file or socket,
+/// which would then get what is printed. In its place stands one that fails.
+void occupy_standard_descriptors() {
+#if !QUASI_WASM
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+#endif
+}
+
 }  // namespace
 }  // namespace quasi::app
 
 int quasi_main(int argc, char** argv) {
   using namespace quasi::app;
+  occupy_standard_descriptors();
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (arguments.empty()) {
     return fail_with({kUsage, "No command given; \"quasi --help\" lists them."});
   }
   if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
     std::fputs(usage().c_str(), stdout);
-    return kOk;
+    return succeed();
   }
   if (arguments[0] == "--version") {
     std::printf("quasi %s\n", kVersion);
-    return kOk;
+    return succeed();
   }
   for (const Command& command : commands()) {
     if (command.spec.name != arguments[0]) continue;
@@ -74,14 +97,11 @@ int quasi_main(int argc, char** argv) {
     if (!options) return fail_with({kUsage, options.error()});
     if (options->has("help")) {
       std::fputs(help_text(command.spec).c_str(), stdout);
-      return kOk;
+      return succeed();
     }
     const auto result = command.run(*options);
     if (!result) return fail_with(result.error());
-    return std::fflush(stdout) == 0
-               ? int{kOk}
-               : fail_with({kFile, std::string("Cannot write to standard output: ") +
-                                       std::strerror(errno) + "."});
+    return succeed();
   }
   return fail_with(
       {kUsage, "Unknown command \"" + arguments[0] + "\"; \"quasi --help\" lists them."});

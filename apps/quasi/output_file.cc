@@ -34,17 +34,25 @@ std::expected<OutputFile, std::string> OutputFile::create(const std::string& pat
     file.discards_ = true;  // also where a sandbox has no such device
     return file;
   }
-  if (path == "-") {
+  if (path == "-" || path == "/dev/stdout") {
+    file.path_ = "-";
     file.fd_ = STDOUT_FILENO;
     file.buffer_.reserve(kBufferSize);
     return file;
   }
   struct stat status{};
-  if (::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) {
     return std::unexpected("Cannot write " + path +
                            ": it is a directory. Give the name of a file with -o.");
   }
   file.buffer_.reserve(kBufferSize);
+  if (exists && !S_ISREG(status.st_mode)) {
+    // A FIFO or a device is written to; renaming a file over it would destroy it.
+    file.fd_ = ::open(path.c_str(), O_WRONLY);
+    if (file.fd_ < 0) return std::unexpected(sentence(path, "write", errno));
+    return file;
+  }
   // Drawn, not counted: leftovers of interrupted runs never stand in the way.
   std::array<std::uint8_t, 4> random{};
   tls::os_entropy(random);
@@ -78,8 +86,8 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
 OutputFile::~OutputFile() { abandon(); }
 
 void OutputFile::abandon() {
+  if (fd_ >= 0 && path_ != "-") ::close(std::exchange(fd_, -1));
   if (temporary_.empty()) return;
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
   ::unlink(temporary_.c_str());
   temporary_.clear();
 }
@@ -123,6 +131,7 @@ std::string OutputFile::commit() {
     abandon();
     return text;
   }
+  if (temporary_.empty()) return {};
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const std::string text = sentence(path_, "give its name to", errno);
     abandon();

@@ -13,8 +13,8 @@ namespace quasi::app {
 
 class OutputFile {
  public:
-  /// `path` "-" is standard output, which has no temporary name; "/dev/null"
-  /// discards everything.
+  /// `path` "-" is standard output; "/dev/null" discards everything. These, FIFOs and
+  /// devices have no temporary name: they get the bytes as they come.
   [[nodiscard]] static std::expected<OutputFile, std::string> create(const std::string& path);
   OutputFile(OutputFile&& other) noexcept;
   OutputFile& operator=(OutputFile&& other) noexcept;

@@ -23,6 +23,11 @@ std::expected<Url, std::string> parse_url(std::string_view text) {
                            what + " (expected https://host[:port]/path).");
   };
   constexpr std::string_view kScheme = "https://";
+  constexpr std::size_t kLongest = 8000;  // requests are read up to 8 KiB
+  if (text.size() > kLongest) {
+    return std::unexpected("A URL of " + std::to_string(text.size()) + " bytes is too long; " +
+                           std::to_string(kLongest) + " are possible.");
+  }
   if (!text.starts_with(kScheme)) return wrong("it does not begin with https://");
   std::string_view rest = text.substr(kScheme.size());
   rest = rest.substr(0, rest.find('#'));

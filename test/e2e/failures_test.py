@@ -26,7 +26,10 @@ class Failures(TestCase):
                           ("get", "https://h/", "--pin", "12"), ("get", "https://h/", "-o"),
                           ("get", "https://h/", "--pin", "0" * 64, "--insecure"), ("serve",),
                           ("serve", ".", "--listen", "nowhere"), ("serve", ".", "--cert", "x"),
-                          ("get", "https://h/", "--ack-every", "0"), ("cert", "--days", "x")):
+                          ("get", "https://h/", "--ack-every", "0"), ("cert", "--days", "x"),
+                          ("get", "https://h/", "-o", ""), ("get", "https://h/x", "https://i/x"),
+                          ("get", "https://h/", "--json", "-o", "/dev/stdout"),
+                          ("cert", "--cert", "x", "--key", "x")):
             with self.subTest(arguments=arguments):
                 self.assert_fails(run("native", *arguments), 2)
 
@@ -121,6 +124,36 @@ class Failures(TestCase):
                     self.assertEqual(result[0], 7, result[2])
         self.assert_nothing_kept()
 
+    def test_urls_that_are_too_long(self):
+        for world in WORLDS:
+            self.assert_fails(run(world, "get", "https://127.0.0.1/" + "x" * 70_000), 2, "too long")
+
+    def test_fifos_are_written_to_and_stay(self):
+        data = self.make_file("data", 1000).read_bytes()
+        fifo = self.out / "fifo"
+        os.mkfifo(fifo)
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        with Server("native", self.site) as s:
+            self.assertEqual(run("native", "get", s.url("data"), "-o", fifo, "--pin", s.pin),
+                             (0, "", ""))
+        self.assertEqual(os.read(reader, 2000), data)
+        self.assertTrue(fifo.is_fifo())
+
+    def test_closed_and_full_standard_output(self):
+        self.make_file("data", 100)
+        with Server("native", self.site) as s:
+            # Without a descriptor 1 of its own the socket must not get the file.
+            command = [PROGRAMS["native"], "get", s.url("data"), "-o", "-", "--pin", s.pin]
+            done = subprocess.run(["sh", "-c", '"$@" >&-', "sh", *command], capture_output=True,
+                                  text=True, timeout=60)
+            self.assert_fails((done.returncode, done.stdout, done.stderr), 7, "standard output")
+        for arguments in (("--help",), ("--version",), ("get", "--help")):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([PROGRAMS["native"], *arguments], stdout=full,
+                                      stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assert_fails((done.returncode, "", done.stderr), 7, "standard output")
+
     def test_files_that_cannot_be_read(self):
         self.assert_fails(run("native", "serve", self.folder / "missing"), 7, "missing")
         self.assert_fails(self.get("native", "https://h/", "--ca", "missing.pem"), 7, "missing.pem")
@@ -176,7 +209,7 @@ class Failures(TestCase):
 
     def test_interrupted_and_killed(self):
         self.make_file("data", 4_000_000)
-        for number in (signal.SIGINT, signal.SIGKILL):
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGKILL):
             reached = threading.Event()
             count = 0
 
@@ -195,7 +228,7 @@ class Failures(TestCase):
                 process.send_signal(number)
                 _, err = process.communicate(timeout=30)
             self.assertFalse((self.out / "got").exists())
-            if number == signal.SIGINT:
+            if number != signal.SIGKILL:
                 self.assertEqual(process.returncode, 130, err)
                 self.assert_nothing_kept()
 

@@ -44,6 +44,20 @@ class Transfers(TestCase):
         for f in files:
             self.assertEqual(sha256(self.out / f.name), sha256(f))
 
+    def test_more_files_than_descriptors(self):
+        # A component has 128 descriptors.
+        file = self.make_file("f", 3000)
+        names = [f"g{i}" for i in range(200)]
+        with Server("native", self.site) as s:
+            for client in WORLDS:
+                outputs = [word for name in names for word in ("-o", name)]
+                self.assertEqual(run(client, "get", *[s.url("f")] * 200, *outputs, "--pin", s.pin,
+                                     cwd=self.out), (0, "", ""))
+                for name in names:
+                    self.assertEqual(sha256(self.out / name), sha256(file))
+                    (self.out / name).unlink()
+                self.assert_nothing_kept()
+
     def test_standard_output(self):
         (self.site / "text").write_text("quasi\n")
         with Server("native", self.site) as s:
