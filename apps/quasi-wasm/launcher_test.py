@@ -88,6 +88,26 @@ class Launcher(unittest.TestCase):
         self.start("serve", "nowhere")
         self.assertEqual(self.call()[1], [])
 
+    def test_follows_links_to_files_that_are_read(self):
+        (self.home / "live").mkdir()
+        (self.home / "archive").mkdir()
+        real = pathlib.Path(os.path.realpath(self.home)) / "archive/cert1.pem"
+        real.touch()
+        (self.home / "live/cert.pem").symlink_to("../archive/cert1.pem")
+        for option in (["--cert", "live/cert.pem"], ["--cert=live/cert.pem"]):
+            self.start("serve", ".", *option)
+            _, grants, arguments = self.call()
+            self.assertEqual(grants, [f"{real.parent}::{real.parent}", ".::."])
+            self.assertEqual("=".join(arguments[2:]), f"--cert={real}")
+
+    def test_keys_are_of_their_owner_only(self):
+        for command, mode in (("get", 0o644), ("cert", 0o600)):
+            (self.home / "call").unlink(missing_ok=True)
+            umask = os.umask(0o022)
+            self.start(command)
+            os.umask(umask)
+            self.assertEqual((self.home / "call").stat().st_mode & 0o777, mode)
+
     def test_says_when_wasmtime_is_missing_old_or_broken(self):
         for setting, words in (({"QUASI_WASMTIME": "/nowhere/wasmtime"}, "is no program"),
                                ({"QUASI_WASMTIME": "/bin/true"}, "does not tell its version"),
