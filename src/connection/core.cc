@@ -4,7 +4,13 @@
 namespace quasi::connection {
 namespace {
 
-StreamConfig stream_config(Side side, const TransportConfig& config) {
+std::uint64_t random_number(const Entropy& entropy) {
+  std::array<std::uint8_t, 8> bytes{};
+  entropy(bytes);
+  return load_le<std::uint64_t>(bytes.data());
+}
+
+StreamConfig stream_config(Side side, const TransportConfig& config, const Entropy& entropy) {
   return {.side = side,
           .max_streams_bidi = config.max_streams_bidi,
           .max_streams_uni = config.max_streams_uni,
@@ -12,18 +18,18 @@ StreamConfig stream_config(Side side, const TransportConfig& config) {
           .max_stream_window = config.max_stream_window,
           .connection_window = config.initial_connection_window,
           .max_connection_window = config.max_connection_window,
-          .send_buffer = config.send_buffer};
+          .send_buffer = config.send_buffer,
+          // Peers choose stream IDs: they must not know which ones collide.
+          .table_seed = random_number(entropy)};
 }
 
 recovery::RecoveryConfig recovery_config(Side side, const TransportConfig& config,
                                          const Entropy& entropy) {
-  std::array<std::uint8_t, 8> seed{};
-  entropy(seed);
   recovery::RecoveryConfig result;
   result.side = side;
   result.congestion_controller = config.congestion_controller;
   result.max_datagram_size = limits::kMinDatagramSize;
-  result.skip_seed = load_le<std::uint64_t>(seed.data()) | 1;
+  result.skip_seed = random_number(entropy) | 1;
   return result;
 }
 
@@ -37,7 +43,7 @@ Core::Core(Side which, const TransportConfig& transport, BufferPool& blocks,
       entropy(&randomness),
       router(&routes),
       workspace(&scratch),
-      streams(stream_config(which, transport), blocks),
+      streams(stream_config(which, transport, randomness), blocks),
       spaces{Space(PacketSpace::initial, blocks, streams.account()),
              Space(PacketSpace::handshake, blocks, streams.account()),
              Space(PacketSpace::application, blocks, streams.account())},

@@ -59,16 +59,17 @@ namespace {
 TransportParameters local_parameters(const Core& core) {
   TransportParameters p;
   const TransportConfig& config = core.config;
+  const StreamConfig& streams = core.streams.config();  // within our limits
   p.max_idle_timeout =
       static_cast<std::uint64_t>(std::max<std::int64_t>(config.max_idle_timeout.ms(), 0));
   // What our buffers take: the largest datagram of any Ethernet-like path.
   p.max_udp_payload_size = limits::kMaxReceiveDatagramSize;
-  p.initial_max_data = config.initial_connection_window;
-  p.initial_max_stream_data_bidi_local = config.initial_stream_window;
-  p.initial_max_stream_data_bidi_remote = config.initial_stream_window;
-  p.initial_max_stream_data_uni = config.initial_stream_window;
-  p.initial_max_streams_bidi = config.max_streams_bidi;
-  p.initial_max_streams_uni = config.max_streams_uni;
+  p.initial_max_data = streams.connection_window;
+  p.initial_max_stream_data_bidi_local = streams.stream_window;
+  p.initial_max_stream_data_bidi_remote = streams.stream_window;
+  p.initial_max_stream_data_uni = streams.stream_window;
+  p.initial_max_streams_bidi = streams.max_streams_bidi;
+  p.initial_max_streams_uni = streams.max_streams_uni;
   p.max_ack_delay = static_cast<std::uint64_t>(config.max_ack_delay.ms());
   p.active_connection_id_limit = RemoteCids::kActiveLimit;
   p.initial_source_connection_id = core.local_cids.handshake_cid();
