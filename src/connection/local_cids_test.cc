@@ -98,7 +98,9 @@ TEST(LocalCids, ReplacementsAreSlow) {
   for (int i = 0; i < 1'000; ++i) {
     const std::size_t count = issue_all(cids, now, next);
     issued += count;
-    if (count > 0) ASSERT_TRUE(cids.on_retire(sequence++, cid(0)));
+    if (count > 0) {
+      ASSERT_TRUE(cids.on_retire(sequence++, cid(0)));
+    }
     now = now + Duration::milliseconds(1);
   }
   EXPECT_GE(issued, 16U);

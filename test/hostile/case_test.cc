@@ -94,7 +94,9 @@ TEST_P(Cases, IsAnsweredAsItDeserves) {
     EXPECT_TRUE(hostile.closed());
     EXPECT_NE(std::find(c.codes.begin(), c.codes.end(), close->first), c.codes.end())
         << "closed with " << std::hex << close->first;
-    if (c.frame_type) EXPECT_EQ(close->second, *c.frame_type);
+    if (c.frame_type) {
+      EXPECT_EQ(close->second, *c.frame_type);
+    }
   }
   // Bounded work and memory, whatever the input: a handful of answers a packet, no more
   // than the receive windows of bytes, allocations in proportion to the input.
@@ -145,10 +147,10 @@ TEST_P(DamagedCases, AreDropped) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Cases, ::testing::ValuesIn(kSources),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& source) { return std::string(source.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(Files, DamagedCases, ::testing::ValuesIn(damageable()),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& source) { return std::string(source.param.name); });
 
 TEST(CaseFile, HexKnowsRepetition) {
   EXPECT_EQ(parse_hex("01 ff x3"), (std::vector<std::uint8_t>{1, 255, 255, 255}));

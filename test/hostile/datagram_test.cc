@@ -68,7 +68,9 @@ TEST(Datagrams, R71TrailingPartsOfInitials) {
   hostile.run(Duration::milliseconds(5));
   EXPECT_GE(hostile.session.server->stats().datagrams_received, 20'000U);
   EXPECT_EQ(hostile.session.server->connection_count(), 1U);
-  if (hostile.victim() != nullptr) EXPECT_LE(hostile.core().early_count, limits::kMaxEarlyPackets);
+  if (hostile.victim() != nullptr) {
+    EXPECT_LE(hostile.core().early_count, limits::kMaxEarlyPackets);
+  }
   EXPECT_LE(live_bytes(), heap + 1'500'000);
   hostile.expect_alive();
 }
@@ -187,7 +189,9 @@ TEST(Datagrams, R80ResetsAreSmallerThanTheirTriggers) {
     hostile.inject(junk);
     hostile.run(Duration::milliseconds(1));
     ASSERT_LE(answers.size(), 1U);
-    if (size < 22) EXPECT_TRUE(answers.empty()) << size;
+    if (size < 22) {
+      EXPECT_TRUE(answers.empty()) << size;
+    }
     if (!answers.empty()) {
       EXPECT_LT(answers[0], size);
       EXPECT_GE(answers[0], 21U);
