@@ -51,6 +51,8 @@ extern const CommandSpec kCertCommand;
 
 /// ALPN of HTTP/0.9 over QUIC, as interop tests use it.
 inline constexpr const char* kAlpnHq = "hq-interop";
+/// Application error code of a stream whose file cannot be opened just now.
+inline constexpr std::uint64_t kUnavailable = 503;
 
 /// A text as a JSON string, with its quotes.
 [[nodiscard]] std::string json_string(std::string_view text);

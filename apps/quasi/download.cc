@@ -86,8 +86,10 @@ void Download::on_event(const Event& event) {
       break;
     case Event::Kind::stream_reset:
       if (ours) {
+        const bool busy = event.error_code == kUnavailable;
         fail({kRefused, "The server will not give " + transfer->url.path + " (error " +
-                            std::to_string(event.error_code) + "); is the path right?"});
+                            std::to_string(event.error_code) + "); " +
+                            (busy ? "it is too busy, try again." : "is the path right?")});
       }
       break;
     case Event::Kind::closed:

@@ -64,7 +64,9 @@ std::optional<std::vector<std::string>> parse_request(std::string_view request) 
 std::optional<ServedFile> ServedFile::open(int root_fd, const std::vector<std::string>& segments) {
   int directory = root_fd;
   const auto close_directory = [&] {
+    const int error = errno;
     if (directory != root_fd) ::close(directory);
+    errno = error;
   };
   int fd = -1;
   // The served directory itself is asked for when there are no segments.
@@ -83,6 +85,7 @@ std::optional<ServedFile> ServedFile::open(int root_fd, const std::vector<std::s
   }
   if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
     ::close(fd);
+    errno = ENOENT;
     return std::nullopt;
   }
   return ServedFile(fd, static_cast<std::uint64_t>(status.st_size));

@@ -20,7 +20,8 @@ namespace quasi::app {
 class ServedFile {
  public:
   /// Walks `segments` below `root_fd` one by one and follows no symbolic link, so
-  /// that nothing outside can be reached. A directory means its index.html.
+  /// that nothing outside can be reached. A directory means its index.html. When nothing
+  /// is returned, errno tells why.
   [[nodiscard]] static std::optional<ServedFile> open(int root_fd,
                                                       const std::vector<std::string>& segments);
   ServedFile(ServedFile&& other) noexcept;

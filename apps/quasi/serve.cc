@@ -38,6 +38,14 @@ constexpr std::size_t kMaxRequest = 8192;
 /// Application error codes of a stream: the request is malformed, or there is no such file.
 constexpr std::uint64_t kBadRequest = 400;
 constexpr std::uint64_t kNotFound = 404;
+/// RFC 9000 §2.1: the bit of unidirectional streams' IDs.
+constexpr StreamId kUnidirectional = 2;
+
+/// Why a file could not be opened: it may be there, but no more can be open now. A
+/// component's descriptors (128) run out as "no memory".
+bool is_for_lack_of_descriptors(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
 
 struct Answer {
   std::string request;
@@ -82,6 +90,11 @@ class FileServer {
 
  private:
   void read_request(Connection& connection, StreamId stream, Answers& answers) {
+    if ((stream & kUnidirectional) != 0) {  // there is no way to answer
+      connection.stop_sending(stream, kBadRequest);
+      answers.erase(stream);
+      return;
+    }
     Answer& answer = answers[stream];
     std::array<Bytes, 8> views;
     while (const std::size_t count = connection.readable(stream, views)) {
@@ -110,7 +123,8 @@ class FileServer {
     }
     answer.file = ServedFile::open(root_fd_, *segments);
     if (!answer.file) {
-      refuse(connection, stream, answers, kNotFound);
+      refuse(connection, stream, answers,
+             is_for_lack_of_descriptors(errno) ? kUnavailable : kNotFound);
       return;
     }
     if (!quiet_) {

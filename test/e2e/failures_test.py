@@ -4,8 +4,10 @@ the exit code of its kind, and nothing half-written."""
 import asyncio
 import os
 import pathlib
+import resource
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -190,6 +192,46 @@ class Failures(TestCase):
                         self.assert_fails(
                             self.get("native", s.url(path), "--pin", s.pin), 8, "will not give")
         self.assert_nothing_kept()
+
+    def test_a_server_without_descriptors_says_so(self):
+        self.make_file("data", 100)
+        os.mkdir(self.site / "few")
+        with Server("native", self.site) as s:
+            resource.prlimit(s.process.pid, resource.RLIMIT_NOFILE, (0, 0))
+            self.assert_fails(self.get("native", s.url("data"), "--pin", s.pin), 8, "busy")
+            self.assert_fails(self.get("native", s.url("few/x"), "--pin", s.pin), 8, "busy")
+        self.assert_nothing_kept()
+
+    def test_unidirectional_requests_open_no_files(self):
+        from aioquic.asyncio import QuicConnectionProtocol, connect
+        from aioquic.quic.configuration import QuicConfiguration
+        from aioquic.quic.events import StopSendingReceived
+        self.make_file("data", 100)
+        stopped = []
+
+        class Client(QuicConnectionProtocol):
+            def quic_event_received(self, event):
+                if isinstance(event, StopSendingReceived):
+                    stopped.append(event.stream_id)
+
+        async def ask(port, pid):
+            configuration = QuicConfiguration(is_client=True, alpn_protocols=["hq-interop"],
+                                              verify_mode=ssl.CERT_NONE)
+            before = os.listdir(f"/proc/{pid}/fd")
+            async with connect("127.0.0.1", port, configuration=configuration,
+                               create_protocol=Client) as client:
+                stream = client._quic.get_next_available_stream_id(is_unidirectional=True)
+                client._quic.send_stream_data(stream, b"GET /data\r\n", False)
+                client.transmit()
+                for _ in range(100):
+                    if stopped:
+                        break
+                    await asyncio.sleep(0.05)
+                self.assertEqual(stopped, [stream])
+                self.assertEqual(os.listdir(f"/proc/{pid}/fd"), before)
+
+        with Server("native", self.site) as s:
+            asyncio.run(ask(s.port, s.process.pid))
 
     def test_broken_in_the_middle(self):
         self.make_file("data", 4_000_000)
