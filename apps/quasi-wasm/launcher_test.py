@@ -24,8 +24,11 @@ with open("call", "w") as f:
     f.write("\\n".join(sys.argv[1:]))
 if os.environ.get("FAKE_SLEEPS"):
     open("out.0badcafe.part", "w").close()
+    open("other.0badcafe.part", "w").close()  # of a download beside it
     open("started", "w").close()
     time.sleep(60)
+if os.environ.get("FAKE_WRITES"):
+    os.write(1, b"x")
 sys.exit(int(os.environ.get("FAKE_EXIT", "0")))
 """
 
@@ -100,6 +103,14 @@ class Launcher(unittest.TestCase):
             self.assertEqual(grants, [f"{real.parent}::{real.parent}", ".::."])
             self.assertEqual("=".join(arguments[2:]), f"--cert={real}")
 
+    def test_a_closed_standard_output_fails(self):
+        done = subprocess.run(
+            ["sh", "-c", '"$@" >&-', "sh", sys.executable, str(LAUNCHER), "get", "https://h/x"],
+            cwd=self.home, env=self.environment(FAKE_WRITES="1"), stderr=subprocess.PIPE,
+            text=True, timeout=60)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("BrokenPipe", done.stderr)
+
     def test_keys_are_of_their_owner_only(self):
         for command, mode in (("get", 0o644), ("cert", 0o600)):
             (self.home / "call").unlink(missing_ok=True)
@@ -144,7 +155,9 @@ class Launcher(unittest.TestCase):
             code, errors = self.interrupt(number)
             self.assertEqual(code, 130)
             self.assertIn("nothing incomplete", errors)
-            self.assertEqual([p.name for p in self.home.glob("*.part")], ["out.11111111.part"])
+            self.assertEqual({p.name for p in self.home.glob("*.part")},
+                             {"out.11111111.part", "other.0badcafe.part"})
+            (self.home / "other.0badcafe.part").unlink()
             (self.home / "started").unlink()
 
 
