@@ -75,12 +75,9 @@ def plan(options):
                 suites = [SUITES[number % 3]]
             for suite in suites:
                 yield Case(server, client, suite, "download", MB)
-            if "quinn" not in (server.name, client.name):
-                yield Case(server, client, SUITES[(number + 1) % 3], "files")
-            elif server.is_ours:
-                yield Case(server, client, SUITES[(number + 2) % 3], "retry")
-            else:
-                yield Case(server, client, SUITES[(number + 2) % 3], "key-update")
+            feature = "files" if server.name == "quinn" or client.name == "aioquic" else \
+                "retry" if server.is_ours else "key-update"
+            yield Case(server, client, SUITES[(number + 2) % 3], feature)
             continue
         for suite in suites:
             yield Case(server, client, suite, "download", 10 * MB)

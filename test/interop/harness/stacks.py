@@ -85,6 +85,7 @@ class Peer(Stack):
 
 class Quinn(Peer):
     name = "quinn"
+    updates_keys_by_itself = True  # after a random number of packets first
     server_features = frozenset({"small-packets"})
     client_features = frozenset({"key-update", "small-packets"})
     folder = FOLDER / "quinn"
