@@ -91,7 +91,7 @@ class Launcher(unittest.TestCase):
         self.start("serve", "nowhere")
         self.assertEqual(self.call()[1], [])
 
-    def test_follows_links_to_files_that_are_read(self):
+    def test_follows_links(self):
         (self.home / "live").mkdir()
         (self.home / "archive").mkdir()
         real = pathlib.Path(os.path.realpath(self.home)) / "archive/cert1.pem"
@@ -102,6 +102,8 @@ class Launcher(unittest.TestCase):
             _, grants, arguments = self.call()
             self.assertEqual(grants, [f"{real.parent}::{real.parent}", ".::."])
             self.assertEqual("=".join(arguments[2:]), f"--cert={real}")
+        self.start("get", "https://h/x", "-olive/cert.pem")
+        self.assertEqual(self.call()[2], ["get", "https://h/x", f"-o{real}"])
 
     def test_a_closed_standard_output_fails(self):
         done = subprocess.run(

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -53,10 +54,19 @@ std::expected<OutputFile, std::string> OutputFile::create(const std::string& pat
     if (file.fd_ < 0) return std::unexpected(sentence(path, "write", errno));
     return file;
   }
+#if !QUASI_WASM  // there the launcher does it
+  // What a link leads to is replaced, not the link: /dev/stderr is one, for example.
+  if (exists && ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
+    if (char* const real = ::realpath(path.c_str(), nullptr); real != nullptr) {
+      file.path_ = real;
+      std::free(real);
+    }
+  }
+#endif
   // Drawn, not counted: leftovers of interrupted runs never stand in the way.
   std::array<std::uint8_t, 4> random{};
   tls::os_entropy(random);
-  file.temporary_ = path + "." + tls::hex(random) + ".part";
+  file.temporary_ = file.path_ + "." + tls::hex(random) + ".part";
   file.fd_ = ::open(file.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
   if (file.fd_ >= 0) return file;
   const int error = errno;

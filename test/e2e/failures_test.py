@@ -142,6 +142,18 @@ class Failures(TestCase):
         self.assertEqual(os.read(reader, 2000), data)
         self.assertTrue(fifo.is_fifo())
 
+    def test_links_are_written_through(self):
+        data = self.make_file("data", 1000).read_bytes()
+        (self.out / "file").write_text("old")
+        (self.out / "link").symlink_to("file")
+        with Server("native", self.site) as s:
+            for world in WORLDS:
+                self.assertEqual(run(world, "get", s.url("data"), "-o", self.out / "link", "--pin",
+                                     s.pin), (0, "", ""))
+                self.assertTrue((self.out / "link").is_symlink())
+                self.assertEqual((self.out / "file").read_bytes(), data)
+                (self.out / "file").write_text("old")
+
     def test_closed_and_full_standard_output(self):
         self.make_file("data", 100)
         with Server("native", self.site) as s:
