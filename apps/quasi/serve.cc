@@ -228,6 +228,16 @@ Outcome<EndpointConfig> make_config(const ParsedOptions& options, const Identity
   EndpointConfig config;
   config.server_tls = *tls;
   config.always_retry = options.has("retry");
+  if (!identity.made) {
+    // A later run with the same key can then tell clients of this one that their
+    // connections are gone (RFC 9000 §10.3.2).
+    constexpr std::string_view kLabel = "quasi stateless reset";
+    const auto bytes = [](std::string_view text) {
+      return Bytes(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
+    };
+    const auto key = tls::hmac_sha256(bytes(identity.key_pem), bytes(kLabel));
+    config.reset_key.assign(key.begin(), key.end());
+  }
   const auto connections = options.number("max-connections", 1, 1'000'000, 10'000);
   const auto key_update = options.number("key-update", 0, UINT64_MAX, 0);
   for (const auto* number : {&connections, &key_update}) {

@@ -44,7 +44,7 @@ struct EndpointConfig {
   /// Makes the endpoint a server; null for clients.
   std::shared_ptr<const tls::ServerConfig> server_tls;
   /// Ask every new client for a Retry token (RFC 9000 §8.1.2). Otherwise Retry
-  /// begins when half of max_connections is taken by unfinished handshakes.
+  /// begins with 256 unfinished handshakes, or half of max_connections if that is less.
   bool always_retry = false;
   /// Connections held at once; further ones are refused (CONNECTION_REFUSED).
   std::size_t max_connections = 10'000;

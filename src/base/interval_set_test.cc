@@ -127,13 +127,13 @@ TEST(IntervalSet, BehavesLikeABitmap) {
       return out;
     };
     for (int step = 0; step < 3000; ++step) {
-      const std::uint64_t begin = random() % kUniverse;
-      const std::uint64_t end = std::min<std::uint64_t>(begin + random() % 24, kUniverse);
+      const std::size_t begin = random() % kUniverse;
+      const std::size_t end = std::min<std::size_t>(begin + random() % 24, kUniverse);
       std::vector<bool> wanted = model;
       const std::uint64_t what = random() % 10;
       if (what < 5) {
         std::uint64_t added = 0;
-        for (std::uint64_t i = begin; i < end; ++i) {
+        for (std::size_t i = begin; i < end; ++i) {
           added += !wanted[i];
           wanted[i] = true;
         }
@@ -145,26 +145,26 @@ TEST(IntervalSet, BehavesLikeABitmap) {
           model = wanted;
         }
       } else if (what < 8) {
-        for (std::uint64_t i = begin; i < end; ++i) wanted[i] = false;
+        for (std::size_t i = begin; i < end; ++i) wanted[i] = false;
         const bool result = set.erase(begin, end);
         ASSERT_EQ(result, ranges_of(wanted).size() <= cap);
         if (result) model = wanted;
       } else if (what == 8) {
-        const std::uint64_t bound = random() % 20;
-        for (std::uint64_t i = 0; i < bound; ++i) model[i] = false;
+        const std::size_t bound = random() % 20;
+        for (std::size_t i = 0; i < bound; ++i) model[i] = false;
         set.erase_below(bound);
       } else {
-        for (std::uint64_t i = begin; i < end; ++i) wanted[i] = true;
-        const std::uint64_t dropped = set.insert_dropping_lowest(begin, end);
-        for (std::uint64_t i = 0; i < dropped; ++i) wanted[i] = false;
+        for (std::size_t i = begin; i < end; ++i) wanted[i] = true;
+        const auto dropped = static_cast<std::size_t>(set.insert_dropping_lowest(begin, end));
+        for (std::size_t i = 0; i < dropped; ++i) wanted[i] = false;
         model = wanted;
       }
       ASSERT_EQ(all(set), ranges_of(model)) << "seed " << seed << " step " << step;
-      const std::uint64_t probe = random() % kUniverse;
+      const std::size_t probe = random() % kUniverse;
       ASSERT_EQ(set.contains(probe), model[probe]);
       std::uint64_t count = 0;
       bool every = true;
-      for (std::uint64_t i = begin; i < end; ++i) {
+      for (std::size_t i = begin; i < end; ++i) {
         count += model[i];
         every = every && model[i];
       }

@@ -113,6 +113,11 @@ inline constexpr std::size_t kLocalCidLength = 8;
 /// Largest UDP payload that is received: a port's buffers hold so much.
 inline constexpr std::size_t kMaxReceiveDatagramSize = 2048;
 
+/// Unfinished handshakes of a server before it asks new clients for a Retry token
+/// each holds 150 KiB, most of it expanded keys, for an address that may be
+/// forged.
+inline constexpr std::size_t kHandshakesBeforeRetry = 256;
+
 /// Packets kept that arrived before their keys: reordering around the end
 /// of the handshake, no more.
 inline constexpr std::size_t kMaxEarlyPackets = 10;

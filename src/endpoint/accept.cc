@@ -148,7 +148,7 @@ std::optional<std::uint32_t> EndpointState::accept(RxDatagram& datagram) {
     send_refusal(initial, datagram, TransportErrorCode::connection_refused);
     return std::nullopt;
   }
-  if (!validated && (config.always_retry || handshaking >= config.max_connections / 2)) {
+  if (!validated && (config.always_retry || handshaking >= retry_threshold())) {
     send_retry(initial, datagram);
     return std::nullopt;
   }

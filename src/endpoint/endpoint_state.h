@@ -4,6 +4,7 @@
 // refusals), which are bounded in number and rate.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -77,6 +78,11 @@ struct EndpointState final : connection::Router {
   void send_stateless_reset(const wire::ConnectionId& dcid, const RxDatagram& datagram);
   /// Room for one more reply, or null: their rate and number are capped.
   [[nodiscard]] Reply* new_reply(const RxDatagram& datagram);
+
+  /// Unfinished handshakes from which on clients have to prove their address first.
+  [[nodiscard]] std::size_t retry_threshold() const {
+    return std::min(config.max_connections / 2, limits::kHandshakesBeforeRetry);
+  }
 
   EndpointConfig config;
   Entropy entropy;

@@ -81,7 +81,7 @@ double lossy_share(CongestionController controller, std::uint64_t bits_per_secon
   options.to_server.delay = options.to_client.delay = Duration::milliseconds(25);
   options.to_client.loss = 0.05;
   options.to_client.bits_per_second = bits_per_second;
-  options.to_client.queue_bytes = bits_per_second / 8 / 10;  // 100 ms
+  options.to_client.queue_bytes = static_cast<std::size_t>(bits_per_second / 8 / 10);  // 100 ms
   options.server.transport.congestion_controller = controller;
   Session session(options);
   session.fetch(size);
