@@ -120,7 +120,7 @@ Failure describe(const CloseReason& reason, const std::string& peer) {
       return {kConnect, "The server " + peer +
                             " speaks no version of QUIC that this program speaks" + detail + "."};
     case CloseReason::Kind::transport:
-      if (reason.error_code == base + (kNoApplicationProtocol & 0xff)) {
+      if (reason.error_code == kNoApplicationProtocol) {
         return {kTls, "The server " + peer + " does not speak " + kAlpnHq +
                           " (ALPN found no protocol in common); is it the right port?"};
       }

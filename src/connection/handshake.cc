@@ -19,18 +19,7 @@ tls::Version tls_version(const Core& core) {
 }
 
 protect::KeyMaterial material(const tls::TrafficKeys& keys) {
-  aead::Algorithm algorithm = aead::Algorithm::aes_128_gcm;
-  switch (keys.suite) {
-    case tls::Suite::aes_128_gcm_sha256:
-      break;
-    case tls::Suite::aes_256_gcm_sha384:
-      algorithm = aead::Algorithm::aes_256_gcm;
-      break;
-    case tls::Suite::chacha20_poly1305_sha256:
-      algorithm = aead::Algorithm::chacha20_poly1305;
-      break;
-  }
-  return {.algorithm = algorithm,
+  return {.algorithm = tls::aead_algorithm(keys.suite),
           .key = keys.key_bytes(),
           .iv = keys.iv,
           .header_key = keys.header_bytes()};
